@@ -1,0 +1,50 @@
+/** What an agent session tells the world while it works; the runtime events of section 10 and the finer ones beside them. */
+import type { TokenCounts } from "./tokens.ts";
+
+/** The event itself. Text in it is the agent's and untrusted: bounded by whoever makes it, escaped by whoever shows it. */
+export type AgentEventBody =
+  | {
+      readonly kind: "session_started";
+      readonly threadId: string;
+      readonly resumed: boolean;
+      readonly agentVersion: string | null;
+    }
+  | { readonly kind: "startup_failed"; readonly message: string }
+  | { readonly kind: "turn_started"; readonly turnId: string }
+  | { readonly kind: "turn_completed"; readonly turnId: string }
+  | { readonly kind: "turn_failed"; readonly turnId: string; readonly message: string }
+  | { readonly kind: "turn_cancelled"; readonly turnId: string }
+  | { readonly kind: "turn_ended_with_error"; readonly message: string }
+  | { readonly kind: "turn_input_required"; readonly method: string }
+  | { readonly kind: "approval_auto_approved"; readonly method: string; readonly subject: string | null }
+  | { readonly kind: "approval_declined"; readonly method: string; readonly subject: string | null }
+  | { readonly kind: "unsupported_tool_call"; readonly tool: string }
+  | {
+      readonly kind: "tool_call";
+      readonly tool: string;
+      readonly callId: string;
+      readonly ok: boolean;
+      readonly durationMs: number;
+      readonly bytes: number;
+    }
+  | { readonly kind: "message"; readonly text: string }
+  | { readonly kind: "reasoning"; readonly text: string }
+  | { readonly kind: "plan"; readonly text: string }
+  | { readonly kind: "command"; readonly command: string; readonly exitCode: number | null; readonly outputTail: string }
+  | { readonly kind: "file_change"; readonly paths: readonly string[] }
+  | { readonly kind: "compaction" }
+  | { readonly kind: "warning"; readonly text: string }
+  | {
+      readonly kind: "tokens";
+      readonly threadId: string;
+      readonly total: TokenCounts;
+      /** A sub-agent's thread: its tokens are not inside the run's own thread total (measured). */
+      readonly subAgent: boolean;
+    }
+  | { readonly kind: "rate_limits"; readonly limits: Readonly<Record<string, unknown>> }
+  | { readonly kind: "notification"; readonly method: string }
+  | { readonly kind: "other_message"; readonly method: string }
+  | { readonly kind: "malformed"; readonly sample: string };
+
+/** An event with its UTC time (epoch ms) and the agent's process id, null before there is one. */
+export type AgentEvent = AgentEventBody & { readonly at: number; readonly agentPid: number | null };

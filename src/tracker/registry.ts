@@ -1,0 +1,31 @@
+/** The tracker kinds that there are. Descriptors are cheap; an adapter and what it imports are loaded only when its kind is used. */
+import { AppError } from "../domain/errors.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { TrackerDescriptor } from "../workflow/tracker-descriptor.ts";
+import { linearDescriptor } from "./linear/descriptor.ts";
+import { localDescriptor } from "./local/descriptor.ts";
+import type { Tracker } from "./port.ts";
+
+/** What every adapter is built from. */
+export interface TrackerDeps {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export const trackerDescriptors: readonly TrackerDescriptor[] = [localDescriptor, linearDescriptor];
+
+/** Builds the adapter of `settings.tracker.kind`. */
+export async function createTracker(deps: TrackerDeps): Promise<Tracker> {
+  const { kind } = deps.settings.tracker;
+  switch (kind) {
+    case "local":
+      return (await import("./local/adapter.ts")).createLocalTracker(deps);
+    case "linear":
+      return (await import("./linear/adapter.ts")).createLinearTracker(deps);
+    default:
+      throw new AppError("unsupported_tracker_kind", `tracker.kind: "${kind}" is not supported; use local or linear`, { kind });
+  }
+}
