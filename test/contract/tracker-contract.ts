@@ -1,0 +1,395 @@
+/** What every tracker adapter must do (section 11), as one suite that each adapter runs against its own backing store. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { isAppError } from "../../src/domain/errors.ts";
+import { issueId, type IssueId } from "../../src/domain/ids.ts";
+import type { Issue } from "../../src/domain/issue.ts";
+import type { PollAnswer, Tracker } from "../../src/tracker/port.ts";
+
+/** An issue to be put into the tracker's backing store, in the tracker's raw terms: nothing in it is normalized yet. */
+export interface IssueDraft {
+  readonly title: string;
+  /** One of `HarnessStates`, spelled as there. */
+  readonly state: string;
+  readonly description?: string;
+  readonly priority?: number;
+  /** May hold blanks, repeats and capitals. */
+  readonly labels?: readonly string[];
+  readonly blockedBy?: readonly IssueId[];
+}
+
+/** State names that the backing store must know, with the roles they have in the adapter's settings. */
+export const HARNESS_STATES = {
+  active: ["Todo", "In Progress"],
+  terminal: ["Done", "Closed", "Cancelled", "Canceled", "Duplicate"],
+  other: ["Backlog"],
+} as const;
+
+/** One adapter on a backing store of its own, which the suite may change behind the adapter's back. Made anew for each test. */
+export interface TrackerHarness {
+  readonly tracker: Tracker;
+  create(draft: IssueDraft): Promise<IssueId>;
+  /** Changes the named fields only. */
+  update(id: IssueId, patch: Partial<IssueDraft>): Promise<void>;
+  /** The issue leaves the scope for good: the file is deleted, the ticket is moved out of the project. */
+  remove(id: IssueId): Promise<void>;
+  /** The record stays where a read finds it and matches its state filter where the tracker filters, but lacks a required field. */
+  breakRecord(id: IssueId): Promise<void>;
+  /** From now on reads fail, as late as they can: a tracker that pages answers its first page first. */
+  failReads(): Promise<void>;
+  /** Ends {@link failReads}. */
+  healReads(): Promise<void>;
+  /** Reads of the backing store so far: requests to a server, listings of a folder. */
+  requestCount(): number;
+  /** Raw JSON log lines of level warn and above so far. */
+  warnings(): readonly string[];
+  dispose(): Promise<void>;
+}
+
+const REQUIRED_STRINGS = ["id", "identifier", "title", "state"] as const;
+const NULLABLE_STRINGS = ["description", "branch_name", "url", "assignee_id"] as const;
+const INSTANTS = ["created_at", "updated_at"] as const;
+const ISSUE_FIELDS = [
+  ...REQUIRED_STRINGS,
+  ...NULLABLE_STRINGS,
+  ...INSTANTS,
+  "priority",
+  "labels",
+  "blocked_by",
+  "dispatchable",
+  "native_ref",
+];
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/;
+const TOOL_NAME = /^[a-zA-Z0-9_-]+$/;
+
+/** More than two of the batches that a tracker with a page limit of 50 would use. */
+const MANY = 105;
+
+function idsOf(issues: readonly Issue[]): string[] {
+  return issues.map((issue) => issue.id).sort();
+}
+
+function sortById(issues: readonly Issue[]): Issue[] {
+  return [...issues].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+function only(issues: readonly Issue[]): Issue {
+  expect(issues).toHaveLength(1);
+  const [issue] = issues;
+  if (issue === undefined) throw new Error("expected one issue");
+  return issue;
+}
+
+function expectNormalized(issue: Issue): void {
+  expect(Object.keys(issue).sort()).toEqual([...ISSUE_FIELDS].sort());
+  for (const field of REQUIRED_STRINGS) expect(issue[field].trim(), field).not.toBe("");
+  for (const field of NULLABLE_STRINGS)
+    expect(issue[field] === null || typeof issue[field] === "string", field).toBe(true);
+  for (const field of INSTANTS) if (issue[field] !== null) expect(issue[field], field).toMatch(RFC_3339);
+  expect(issue.priority === null || Number.isInteger(issue.priority)).toBe(true);
+  expect(issue.labels).toEqual([...new Set(issue.labels.map((label) => label.trim().toLowerCase()))].filter(Boolean));
+  expect(typeof issue.dispatchable).toBe("boolean");
+  for (const blocker of issue.blocked_by) expect(Object.keys(blocker).sort()).toEqual(["id", "identifier", "state"]);
+  expect(JSON.parse(JSON.stringify(issue))).toEqual(issue);
+}
+
+async function expectTrackerFailure(read: Promise<unknown>, code?: "tracker_response"): Promise<void> {
+  const error: unknown = await read.then(
+    () => expect.fail("the read answered"),
+    (reason: unknown) => reason,
+  );
+  expect(isAppError(error), String(error)).toBe(true);
+  if (isAppError(error)) expect(error.code).toMatch(code ?? /^tracker_/);
+}
+
+function describeStateReads(harness: () => TrackerHarness): void {
+  it("answers an empty list of states without a request", async () => {
+    await harness().create({ title: "One", state: "Todo" });
+    const before = harness().requestCount();
+    expect(await harness().tracker.fetchIssuesByStates([])).toEqual([]);
+    expect(harness().requestCount()).toBe(before);
+  });
+
+  it("finds exactly the issues in the named states", async () => {
+    const todo = await harness().create({ title: "A", state: "Todo" });
+    const busy = await harness().create({ title: "B", state: "In Progress" });
+    await harness().create({ title: "C", state: "Backlog" });
+    await harness().create({ title: "D", state: "Done" });
+    const issues = await harness().tracker.fetchIssuesByStates(["Todo", "In Progress"]);
+    expect(idsOf(issues)).toEqual([todo, busy].sort());
+  });
+
+  it("matches state names trimmed and in any case, and keeps the tracker's spelling", async () => {
+    const id = await harness().create({ title: "A", state: "In Progress" });
+    const issue = only(await harness().tracker.fetchIssuesByStates(["  iN pROGRESS "]));
+    expect(issue.id).toBe(id);
+    expect(issue.state).toBe("In Progress");
+  });
+
+  it("answers an unknown state with nothing", async () => {
+    await harness().create({ title: "A", state: "Todo" });
+    expect(await harness().tracker.fetchIssuesByStates(["No Such State"])).toEqual([]);
+  });
+
+  it(`lists all of ${MANY} issues, each once`, async () => {
+    const ids: IssueId[] = [];
+    for (let n = 0; n < MANY; n += 1) ids.push(await harness().create({ title: `Issue ${n}`, state: "Todo" }));
+    expect(idsOf(await harness().tracker.fetchIssuesByStates(["Todo"]))).toEqual([...ids].sort());
+  });
+
+  it("sees a change of state and a deletion at the next read", async () => {
+    const moved = await harness().create({ title: "A", state: "Todo" });
+    const gone = await harness().create({ title: "B", state: "Todo" });
+    expect(await harness().tracker.fetchIssuesByStates(["Todo"])).toHaveLength(2);
+    await harness().update(moved, { state: "Done" });
+    await harness().remove(gone);
+    expect(await harness().tracker.fetchIssuesByStates(["Todo"])).toEqual([]);
+    expect(only(await harness().tracker.fetchIssuesByStates(["Done"])).id).toBe(moved);
+  });
+}
+
+function describeIdReads(harness: () => TrackerHarness): void {
+  it("answers an empty list of ids without a request", async () => {
+    const before = harness().requestCount();
+    expect(await harness().tracker.fetchIssuesByIds([])).toEqual([]);
+    expect(harness().requestCount()).toBe(before);
+  });
+
+  it("answers ids in any state, terminal ones too", async () => {
+    const done = await harness().create({ title: "A", state: "Done" });
+    const backlog = await harness().create({ title: "B", state: "Backlog" });
+    expect(idsOf(await harness().tracker.fetchIssuesByIds([done, backlog]))).toEqual([done, backlog].sort());
+  });
+
+  it("omits ids that are no longer in the scope or never were", async () => {
+    const kept = await harness().create({ title: "A", state: "Todo" });
+    const gone = await harness().create({ title: "B", state: "Todo" });
+    await harness().remove(gone);
+    const never = issueId("00000000-0000-4000-8000-000000000000");
+    expect(idsOf(await harness().tracker.fetchIssuesByIds([gone, kept, never]))).toEqual([kept]);
+  });
+
+  it("answers a repeated id once", async () => {
+    const id = await harness().create({ title: "A", state: "Todo" });
+    expect(await harness().tracker.fetchIssuesByIds([id, id])).toHaveLength(1);
+  });
+
+  it(`answers all of ${MANY} ids`, async () => {
+    const ids: IssueId[] = [];
+    for (let n = 0; n < MANY; n += 1) ids.push(await harness().create({ title: `Issue ${n}`, state: "In Progress" }));
+    expect(idsOf(await harness().tracker.fetchIssuesByIds(ids))).toEqual([...ids].sort());
+  });
+}
+
+function describeSnapshots(harness: () => TrackerHarness): void {
+  it("gives every field of a bare issue, normalized", async () => {
+    await harness().create({ title: "Bare", state: "Todo" });
+    const issue = only(await harness().tracker.fetchIssuesByStates(["Todo"]));
+    expectNormalized(issue);
+    expect(issue).toMatchObject({ title: "Bare", labels: [], blocked_by: [], dispatchable: true });
+    expect(issue.priority === null || issue.priority === 0).toBe(true);
+    expect(issue.created_at).not.toBeNull();
+  });
+
+  it("gives every field of a full issue, with labels trimmed, lower-cased, without blanks or repeats", async () => {
+    const id = await harness().create({
+      title: 'Full: "quotes" & # signs',
+      state: "Todo",
+      description: "First line\n\n---\n\n- second *line*",
+      priority: 2,
+      labels: [" Backend ", "backend", "URGENT", " "],
+    });
+    const issue = only(await harness().tracker.fetchIssuesByIds([id]));
+    expectNormalized(issue);
+    expect(issue).toMatchObject({
+      title: 'Full: "quotes" & # signs',
+      description: "First line\n\n---\n\n- second *line*",
+      priority: 2,
+    });
+    expect([...issue.labels].sort()).toEqual(["backend", "urgent"]);
+  });
+
+  it("gives the same full snapshot by state and by id, after a change too", async () => {
+    const id = await harness().create({ title: "Before", state: "Todo", priority: 1, labels: ["x"], description: "d" });
+    await harness().tracker.fetchIssuesByIds([id]);
+    await harness().update(id, { title: "After", priority: 3, labels: ["y"], description: "e" });
+    const byId = only(await harness().tracker.fetchIssuesByIds([id]));
+    expect(byId).toMatchObject({ title: "After", priority: 3, labels: ["y"], description: "e" });
+    expect(only(await harness().tracker.fetchIssuesByStates(["Todo"]))).toEqual(byId);
+  });
+}
+
+function describeBlockers(harness: () => TrackerHarness): void {
+  it("lists an issue in todo with an open blocker, names the blocker, and marks it not dispatchable", async () => {
+    const blocker = await harness().create({ title: "First", state: "In Progress" });
+    const id = await harness().create({ title: "Second", state: "Todo", blockedBy: [blocker] });
+    const listed = only(await harness().tracker.fetchIssuesByStates(["Todo"]));
+    expect(listed.id).toBe(id);
+    expect(listed.dispatchable).toBe(false);
+    const [known] = await harness().tracker.fetchIssuesByIds([blocker]);
+    expect(listed.blocked_by).toEqual([{ id: blocker, identifier: known?.identifier, state: "In Progress" }]);
+    expect(only(await harness().tracker.fetchIssuesByIds([id]))).toEqual(listed);
+  });
+
+  it("does not hold the blocker for what it blocks", async () => {
+    const blocker = await harness().create({ title: "First", state: "Todo" });
+    await harness().create({ title: "Second", state: "Backlog", blockedBy: [blocker] });
+    const issue = only(await harness().tracker.fetchIssuesByStates(["Todo"]));
+    expect(issue).toMatchObject({ id: blocker, blocked_by: [], dispatchable: true });
+  });
+
+  it("makes it dispatchable once every blocker is terminal, and not before", async () => {
+    const one = await harness().create({ title: "One", state: "Todo" });
+    const two = await harness().create({ title: "Two", state: "Backlog" });
+    const id = await harness().create({ title: "Three", state: "Todo", blockedBy: [one, two] });
+    await harness().update(one, { state: "Cancelled" });
+    expect(only(await harness().tracker.fetchIssuesByIds([id])).dispatchable).toBe(false);
+    await harness().update(two, { state: "Done" });
+    const free = only(await harness().tracker.fetchIssuesByIds([id]));
+    expect(free.dispatchable).toBe(true);
+    expect(free.blocked_by.map((blocker) => blocker.state).sort()).toEqual(["Cancelled", "Done"]);
+  });
+
+  it("applies the blocker gate to the state todo alone", async () => {
+    const blocker = await harness().create({ title: "First", state: "Todo" });
+    const id = await harness().create({ title: "Second", state: "In Progress", blockedBy: [blocker] });
+    expect(only(await harness().tracker.fetchIssuesByIds([id])).dispatchable).toBe(true);
+  });
+}
+
+function describeFailures(harness: () => TrackerHarness): void {
+  it("skips a malformed record in a list, and warns of it once however often it is read", async () => {
+    const good = await harness().create({ title: "Good", state: "Todo" });
+    const bad = await harness().create({ title: "Bad", state: "Todo" });
+    const name = only(await harness().tracker.fetchIssuesByIds([bad])).identifier;
+    await harness().breakRecord(bad);
+    for (let n = 0; n < 3; n += 1) {
+      expect(idsOf(await harness().tracker.fetchIssuesByStates(["Todo"]))).toEqual([good]);
+    }
+    const about = harness()
+      .warnings()
+      .filter((line) => line.includes(name) || line.includes(bad));
+    expect(about).toHaveLength(1);
+  });
+
+  it("fails an id refresh that meets a malformed record, and only that one", async () => {
+    const good = await harness().create({ title: "Good", state: "Todo" });
+    const bad = await harness().create({ title: "Bad", state: "Todo" });
+    await harness().breakRecord(bad);
+    await expectTrackerFailure(harness().tracker.fetchIssuesByIds([good, bad]), "tracker_response");
+    expect(idsOf(await harness().tracker.fetchIssuesByIds([good]))).toEqual([good]);
+  });
+
+  it("throws a typed error for a failed read, never a partial or empty answer, and recovers by itself", async () => {
+    const ids: IssueId[] = [];
+    for (let n = 0; n < MANY; n += 1) ids.push(await harness().create({ title: `Issue ${n}`, state: "Todo" }));
+    await harness().failReads();
+    const { tracker } = harness();
+    await expectTrackerFailure(tracker.fetchIssuesByStates(["Todo"]));
+    await expectTrackerFailure(tracker.fetchIssuesByIds(ids));
+    await expectTrackerFailure(tracker.poll?.({ states: ["Todo"], ids: [] }) ?? tracker.fetchIssuesByStates(["Todo"]));
+    await harness().healReads();
+    expect(await tracker.fetchIssuesByStates(["Todo"])).toHaveLength(MANY);
+    expect(await tracker.fetchIssuesByIds(ids)).toHaveLength(MANY);
+  });
+
+  it("rejects a read whose signal has aborted", async () => {
+    const id = await harness().create({ title: "A", state: "Todo" });
+    const signal = AbortSignal.abort(new Error("stopped"));
+    await expect(harness().tracker.fetchIssuesByStates(["Todo"], signal)).rejects.toThrow();
+    await expect(harness().tracker.fetchIssuesByIds([id], signal)).rejects.toThrow();
+  });
+}
+
+function describePoll(harness: () => TrackerHarness): void {
+  const poll = async (states: readonly string[], ids: readonly IssueId[]): Promise<PollAnswer> => {
+    const { tracker } = harness();
+    if (tracker.poll === undefined) throw new Error("the adapter offers no poll");
+    return tracker.poll({ states, ids });
+  };
+
+  it("answers what the two reads answer", async () => {
+    const active = await harness().create({ title: "A", state: "Todo", labels: ["X"] });
+    const held = await harness().create({ title: "B", state: "Todo", blockedBy: [active] });
+    const done = await harness().create({ title: "C", state: "Done" });
+    const gone = await harness().create({ title: "D", state: "In Progress" });
+    await harness().remove(gone);
+    const ids = [done, held, gone];
+    const answer = await poll(["Todo", "In Progress"], ids);
+    const { tracker } = harness();
+    expect(sortById(answer.candidates)).toEqual(sortById(await tracker.fetchIssuesByStates(["Todo", "In Progress"])));
+    expect(sortById(answer.tracked)).toEqual(sortById(await tracker.fetchIssuesByIds(ids)));
+    expect(answer.tracked).toHaveLength(2);
+  });
+
+  it("answers an empty question without a request, and half a question with half an answer", async () => {
+    const id = await harness().create({ title: "A", state: "Todo" });
+    const before = harness().requestCount();
+    expect(await poll([], [])).toEqual({ candidates: [], tracked: [] });
+    expect(harness().requestCount()).toBe(before);
+    expect(idsOf((await poll(["Todo"], [])).candidates)).toEqual([id]);
+    expect(idsOf((await poll([], [id])).tracked)).toEqual([id]);
+  });
+
+  it("fails for a malformed tracked record, and skips one that is only a candidate", async () => {
+    const good = await harness().create({ title: "Good", state: "Todo" });
+    const bad = await harness().create({ title: "Bad", state: "Todo" });
+    await harness().breakRecord(bad);
+    expect(idsOf((await poll(["Todo"], [good])).candidates)).toEqual([good]);
+    await expectTrackerFailure(poll(["Todo"], [good, bad]), "tracker_response");
+  });
+}
+
+function describeTools(harness: () => TrackerHarness): void {
+  it("declares its tools with a name that an agent accepts, a description and an object schema", () => {
+    const { tools } = harness().tracker;
+    expect(new Set(tools.map((tool) => tool.name)).size).toBe(tools.length);
+    expect(tools.length).toBeGreaterThan(0);
+    for (const tool of tools) {
+      expect(tool.name).toMatch(TOOL_NAME);
+      expect(tool.description.length).toBeGreaterThan(20);
+      expect(tool.inputSchema).toMatchObject({ type: "object" });
+      expect(JSON.parse(JSON.stringify(tool.inputSchema))).toEqual(tool.inputSchema);
+    }
+  });
+
+  it("answers nonsense arguments with a failure that the model can read", async () => {
+    const id = await harness().create({ title: "A", state: "Todo" });
+    const issue = only(await harness().tracker.fetchIssuesByIds([id]));
+    const context = { issue, signal: new AbortController().signal };
+    for (const tool of harness().tracker.tools) {
+      for (const args of [undefined, null, 7, [], {}, { nonsense: true }]) {
+        const result = await tool.call(args, context);
+        expect(result.success, JSON.stringify(args)).toBe(false);
+        expect(result.text.length).toBeGreaterThan(0);
+        expect(typeof tool.canChange(args)).toBe("boolean");
+      }
+    }
+  });
+}
+
+/** Runs the whole contract against adapters made by `makeHarness`, one per test. */
+export function describeTrackerContract(name: string, makeHarness: () => Promise<TrackerHarness>): void {
+  describe(`tracker contract: ${name}`, () => {
+    let current: TrackerHarness | null = null;
+    const harness = (): TrackerHarness => {
+      if (current === null) throw new Error("the harness is made before each test");
+      return current;
+    };
+    beforeEach(async () => {
+      current = await makeHarness();
+    });
+    afterEach(async () => {
+      await current?.tracker.close();
+      await current?.dispose();
+      current = null;
+    });
+    describe("issues by state", () => describeStateReads(harness));
+    describe("issues by id", () => describeIdReads(harness));
+    describe("snapshots", () => describeSnapshots(harness));
+    describe("blockers", () => describeBlockers(harness));
+    describe("malformed records and failed reads", () => describeFailures(harness));
+    describe("poll", () => describePoll(harness));
+    describe("tools", () => describeTools(harness));
+  });
+}
