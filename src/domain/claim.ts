@@ -29,6 +29,16 @@ export interface IdleCount {
   readonly state: string;
 }
 
+/** A stop that is under way. */
+export interface Stopping {
+  readonly why: StopReason;
+  readonly since: number;
+  /** When the grace ends and the turn is interrupted, epoch ms; null once that has been asked for. */
+  readonly interruptAt: number | null;
+  /** The numbers behind a budget stop, for the person who reads why. */
+  readonly detail: string | null;
+}
+
 /** Entered by a dispatch; left by the run's own end, whatever that is. */
 export interface RunningClaim {
   readonly kind: "running";
@@ -44,7 +54,9 @@ export interface RunningClaim {
   /** Commands, tool calls and questions that are open: silence is life while there are any. */
   readonly open: number;
   readonly turn: number;
-  readonly stopping: { readonly why: StopReason; readonly since: number; readonly interruptAt: number | null } | null;
+  /** An approval or question that waits for a person while the run is kept alive. */
+  readonly question: Question | null;
+  readonly stopping: Stopping | null;
   readonly idle: IdleCount;
 }
 
@@ -60,6 +72,7 @@ export type WaitReason =
   | "shutdown"
   | "recovered"
   | "operator_retry"
+  | "unblocked"
   | "answered";
 
 /** Entered by a run's end or an operator; left by a dispatch, a release or a clean-up. */
@@ -78,13 +91,7 @@ export interface WaitingClaim {
   readonly idle: IdleCount;
 }
 
-export type BlockReason =
-  | "operator"
-  | "no_progress"
-  | "needs_input"
-  | "budget"
-  | "not_retryable"
-  | "interrupted_answer";
+export type BlockReason = "operator" | "no_progress" | "needs_input" | "budget" | "not_retryable";
 
 /** Needs a human; survives restarts. Left when the issue's state or labels change, or a person acts. */
 export interface BlockedClaim {
@@ -100,7 +107,7 @@ export interface BlockedClaim {
   readonly threadId: string | null;
 }
 
-/** before_remove and deletion are under way; `seen` = the newest sight of the issue meanwhile, decided on when cleaned. */
+/** before_remove and deletion are under way; `issue` is the newest sight of it meanwhile, decided on when cleaned. */
 export interface CleaningClaim {
   readonly kind: "cleaning";
   readonly path: string;

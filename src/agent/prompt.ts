@@ -1,0 +1,60 @@
+/** What an agent is told: the rendered ticket on a fresh thread, and only guidance on a thread that knows the ticket already. */
+import type { WaitReason } from "../domain/claim.ts";
+import type { Issue } from "../domain/issue.ts";
+
+/** Where a turn stands in its run. */
+export interface TurnPosition {
+  readonly turn: number;
+  readonly maxTurns: number;
+  readonly issue: Issue;
+}
+
+/** Guidance for turn 2 and later on one thread (section 10): the ticket itself is in the thread already. */
+export function continuationPrompt({ turn, maxTurns, issue }: TurnPosition): string {
+  return [
+    `Continue with ${issue.identifier}: turn ${turn} of ${maxTurns}.`,
+    `The last turn completed, and the issue is still active, in state "${issue.state}".`,
+    "Resume from the workspace as it is now; don't start over and don't repeat work that this thread already shows.",
+    "End the turn when the issue has left its active states, or when nothing more can be done without a person.",
+  ].join("\n");
+}
+
+const WHAT_HAPPENED: Readonly<Record<WaitReason, string>> = {
+  dispatch: "The issue is being worked on again.",
+  continuation: "The run before this one used all its turns, and the issue is still active.",
+  failure: "The run before this one failed.",
+  stalled: "The run before this one was stopped because it showed no sign of life.",
+  timed_out: "The run before this one was stopped because a turn produced no output for too long.",
+  usage_limit: "The run before this one met a usage limit, which is over now.",
+  auth: "The run before this one could not log in, which is mended now.",
+  shutdown: "The service was stopped in an orderly way while the run before this one was going on.",
+  recovered: "The run before this one was cut off by a crash or a restart of the service.",
+  operator_retry: "A person asked for another try.",
+  unblocked: "The issue was blocked, and a person has changed it since.",
+  answered: "A person has answered the open question.",
+};
+
+/** What a resumed thread is told first. */
+export interface ResumeNotes extends TurnPosition {
+  readonly why: WaitReason;
+  readonly error: string | null;
+  /** Tool calls that were started and whose end nobody saw: they may or may not have happened. */
+  readonly callsInDoubt: readonly string[];
+}
+
+/** Guidance for the first turn of a run on a thread that an earlier run left. */
+export function resumePrompt(notes: ResumeNotes): string {
+  const { turn, maxTurns, issue, why, error, callsInDoubt } = notes;
+  const lines = [
+    `Resume ${issue.identifier}: turn ${turn} of ${maxTurns} of a new run on this thread.`,
+    `${WHAT_HAPPENED[why]}${error === null ? "" : ` It ended with: ${error}`}`,
+    `The issue is in state "${issue.state}". Work on from the workspace as it is now; don't start over.`,
+  ];
+  if (callsInDoubt.length > 0) {
+    lines.push(
+      "The answer to these tool calls was lost, so each may or may not have taken effect. Check before you repeat one:",
+      ...callsInDoubt.map((call) => `- ${call}`),
+    );
+  }
+  return lines.join("\n");
+}

@@ -1,0 +1,340 @@
+/** One run as a pipeline over one value: each step is a no-op once the outcome is decided, and the first reason wins (section 16.5). */
+import { randomUUID } from "node:crypto";
+import type { RunPhase, StopReason, WorkspaceRecord } from "../domain/claim.ts";
+import { assertNever, errorMessage, isAppError } from "../domain/errors.ts";
+import type { Issue } from "../domain/issue.ts";
+import { failed, type Fingerprint, type RunOutcome, type RunResult } from "../domain/outcome.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { renderPrompt } from "../workflow/template.ts";
+import type { Workspaces } from "../workspace/workspace.ts";
+import { SessionStartError, type AgentBackend, type AgentSession, type TurnEnd } from "./port.ts";
+import { continuationPrompt, resumePrompt } from "./prompt.ts";
+import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
+import { createSessionListener } from "./session-listener.ts";
+import { createToolRunner } from "./tools.ts";
+
+export interface RunnerDeps {
+  readonly workspaces: Workspaces;
+  readonly backend: AgentBackend;
+  readonly journal: RunJournal;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How long a failed read between turns waits before it is tried again; the agent sits idle meanwhile, and nothing is lost. */
+const REREAD_FIRST_MS = 1000;
+const REREAD_CAP_MS = 30_000;
+
+/** Starts the run; it reports through the listener and ends through `done`. */
+export function startRun(deps: RunnerDeps, request: RunRequest, listener: RunListener): Run {
+  const run = new Runner(deps, request, listener);
+  return { done: run.execute(), finish: () => run.finish(), stop: (why) => run.stop(why), steer: (text) => run.steer(text) };
+}
+
+class Runner {
+  readonly #deps: RunnerDeps;
+  readonly #request: RunRequest;
+  readonly #listener: RunListener;
+  readonly #log: Log;
+  /** Aborts whatever the run is waiting for, once its outcome is decided from outside. */
+  readonly #abort = new AbortController();
+  #outcome: RunOutcome | null = null;
+  #issue: Issue | null;
+  #phase: RunPhase = "preparing";
+  #turn = 0;
+  #session: AgentSession | null = null;
+  #finishing = false;
+
+  constructor(deps: RunnerDeps, request: RunRequest, listener: RunListener) {
+    this.#deps = deps;
+    this.#request = request;
+    this.#listener = listener;
+    this.#issue = request.issue;
+    this.#log = deps.log.child({
+      issue_id: request.issue.id,
+      issue_identifier: request.issue.identifier,
+      run_id: request.runId,
+    });
+  }
+
+  finish(): void {
+    this.#finishing = true;
+    // Nothing is under way that could end by itself: there is no turn to wait for.
+    if (this.#phase === "between") this.#decide({ kind: "succeeded" });
+    else if (this.#phase !== "turn") this.stop("terminal");
+  }
+
+  stop(why: StopReason): void {
+    this.#decide(outcomeOfStop(why));
+  }
+
+  async steer(text: string): Promise<void> {
+    if (this.#session === null) throw new Error("the run has no session to steer");
+    await this.#session.steer(text);
+  }
+
+  async execute(): Promise<RunResult> {
+    const workspace = await this.#step(() => this.#prepare());
+    const before = workspace === null ? null : await this.#fingerprint(workspace);
+    if (workspace !== null) {
+      await this.#step(() => this.#work(workspace));
+      await this.#close();
+      await this.#afterRun(workspace);
+    }
+    return {
+      outcome: this.#outcome ?? { kind: "succeeded" },
+      issue: this.#issue,
+      turns: this.#turn,
+      threadId: this.#session?.threadId ?? this.#request.threadId,
+      changed: await this.#changedSince(before, workspace),
+    };
+  }
+
+  /** Runs one step unless the outcome is decided; what it throws decides it. */
+  async #step<T>(step: () => Promise<T>): Promise<T | null> {
+    if (this.#outcome !== null) return null;
+    try {
+      return await step();
+    } catch (error) {
+      if (this.#outcome === null) this.#log.warn({ err: error }, "run step failed");
+      this.#decide(outcomeOfError(error));
+      return null;
+    }
+  }
+
+  #decide(outcome: RunOutcome): void {
+    if (this.#outcome !== null) return;
+    this.#outcome = outcome;
+    this.#abort.abort(new Error(`run ended: ${outcome.kind}`));
+  }
+
+  #enter(phase: RunPhase): void {
+    this.#phase = phase;
+    this.#listener.phase(phase, this.#turn);
+  }
+
+  async #prepare(): Promise<WorkspaceRecord> {
+    const { issue, attempt, settings, workspace, runId, isTaken } = this.#request;
+    const { record } = await this.#deps.workspaces.prepare({
+      issue,
+      attempt,
+      settings,
+      bound: workspace,
+      isTaken,
+      signal: this.#abort.signal,
+      runMarker: runId,
+    });
+    this.#listener.prepared(record);
+    return record;
+  }
+
+  async #work(workspace: WorkspaceRecord): Promise<void> {
+    await this.#hook("before_run", workspace);
+    const session = await this.#open(workspace);
+    if (session === null) return;
+    const { maxTurns } = this.#request.settings.agent;
+    let prompt: string | null = this.#firstPrompt(session, maxTurns);
+    while (prompt !== null && this.#outcome === null) {
+      this.#turn += 1;
+      prompt = await this.#runTurn(session, prompt, maxTurns);
+    }
+  }
+
+  async #hook(name: "before_run" | "after_run", workspace: WorkspaceRecord): Promise<void> {
+    await this.#deps.workspaces.runHook(name, {
+      issue: this.#issue ?? this.#request.issue,
+      attempt: this.#request.attempt,
+      settings: this.#request.currentSettings(),
+      path: workspace.path,
+      runMarker: this.#request.runId,
+      ...(name === "before_run" ? { signal: this.#abort.signal } : {}),
+    });
+  }
+
+  async #open(workspace: WorkspaceRecord): Promise<AgentSession | null> {
+    const { runId, settings, issue, threadId, tools } = this.#request;
+    const { backend, journal, clock, workspaces } = this.#deps;
+    this.#enter("launching");
+    await workspaces.verify(workspace.path, settings.workspace.root, workspace);
+    const callTool = createToolRunner({
+      tools,
+      clock,
+      issue: () => this.#issue ?? issue,
+      signal: this.#abort.signal,
+      audit: {
+        toolIntended: (call) => journal.toolIntended({ ...call, runId, turn: this.#turn, at: clock.now() }),
+        toolEnded: ({ callId, ok, durationMs, bytes }) =>
+          journal.toolEnded({ runId, callId, ok, durationMs, bytes, at: clock.now() }),
+      },
+    });
+    this.#session = await backend.open({
+      settings,
+      workspacePath: workspace.path,
+      title: `${issue.identifier}: ${issue.title}`,
+      threadId,
+      runMarker: runId,
+      tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+      callTool,
+      signal: this.#abort.signal,
+      listener: createSessionListener({
+        request: this.#request,
+        listener: this.#listener,
+        journal,
+        clock,
+        turn: () => this.#turn,
+        fail: (error) => this.#decide(outcomeOfError(error)),
+      }),
+    });
+    return this.#session;
+  }
+
+  #firstPrompt(session: AgentSession, maxTurns: number): string {
+    const { issue, attempt, prompt, why, error, callsInDoubt } = this.#request;
+    if (!session.resumed) return renderPrompt(prompt, { issue, attempt });
+    return resumePrompt({ turn: 1, maxTurns, issue, why, error, callsInDoubt });
+  }
+
+  /** One turn; answers the next prompt, or null when the run is over. */
+  async #runTurn(session: AgentSession, prompt: string, maxTurns: number): Promise<string | null> {
+    const { runId } = this.#request;
+    const { journal, clock } = this.#deps;
+    const turn = this.#turn;
+    const intentId = randomUUID();
+    journal.turnIntended({ runId, turn, intentId, at: clock.now() });
+    this.#enter("turn");
+    const end = await this.#endOfTurn(session.runTurn({ prompt, intentId }), session);
+    journal.turnEnded({ runId, turn, status: end.kind, error: end.kind === "failed" ? end.message : null, at: clock.now() });
+    if (end.kind === "completed") this.#listener.turnCompleted();
+    this.#enter("between");
+    this.#settleTurn(end);
+    if (this.#outcome !== null) return null;
+    const issue = await this.#rereadIssue();
+    if (this.#outcome !== null) return null;
+    this.#issue = issue;
+    if (issue !== null) this.#listener.issueSeen(issue);
+    if (issue === null || turn >= maxTurns || !this.#request.mayContinue(issue)) {
+      this.#decide({ kind: "succeeded" });
+      return null;
+    }
+    return continuationPrompt({ turn: turn + 1, maxTurns, issue });
+  }
+
+  /** Waits for the turn; a stop interrupts it, so that the thread's history is honest, and closes the session if that doesn't help. */
+  async #endOfTurn(turn: Promise<TurnEnd>, session: AgentSession): Promise<TurnEnd> {
+    const onAbort = (): void => {
+      session.interrupt().catch((error: unknown) => {
+        this.#log.debug({ err: error }, "interrupt failed");
+        return session.close();
+      });
+    };
+    if (this.#abort.signal.aborted) onAbort();
+    else this.#abort.signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await turn;
+    } finally {
+      this.#abort.signal.removeEventListener("abort", onAbort);
+    }
+  }
+
+  #settleTurn(end: TurnEnd): void {
+    switch (end.kind) {
+      case "completed":
+        if (this.#finishing) this.#decide({ kind: "succeeded" });
+        return;
+      case "interrupted":
+        return this.#decide(failed("agent", "the turn was interrupted"));
+      case "failed":
+        return this.#decide({ ...end, kind: "failed" });
+      case "needs_input":
+        return this.#decide({ kind: "needs_input", question: end.question });
+      default:
+        assertNever(end);
+    }
+  }
+
+  /** The ticket as it is now. A failed read is tried again in place, and never read as "ticket gone". */
+  async #rereadIssue(): Promise<Issue | null> {
+    const { signal } = this.#abort;
+    for (let delayMs = REREAD_FIRST_MS; ; delayMs = Math.min(delayMs * 2, REREAD_CAP_MS)) {
+      try {
+        return await this.#request.readIssue(this.#request.issue.id, signal);
+      } catch (error) {
+        if (signal.aborted) return this.#issue;
+        this.#log.warn({ err: error }, "reading the issue between turns failed; trying again");
+        const waitMs = Math.max(delayMs, resetIn(error, this.#deps.clock.now()));
+        await this.#deps.clock.sleep(waitMs, signal).catch(() => {});
+        if (this.#outcome !== null) return this.#issue;
+      }
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#enter("finishing");
+    if (this.#session === null) return;
+    await this.#session.close();
+    this.#deps.journal.processEnded(this.#request.runId, this.#deps.clock.now());
+  }
+
+  /** Always, once the workspace exists; its failure is logged and ignored (section 9.4). */
+  async #afterRun(workspace: WorkspaceRecord): Promise<void> {
+    try {
+      await this.#hook("after_run", workspace);
+    } catch (error) {
+      this.#log.warn({ err: error }, "after_run hook failed");
+    }
+  }
+
+  async #fingerprint(workspace: WorkspaceRecord): Promise<Fingerprint | null> {
+    try {
+      return await this.#deps.workspaces.fingerprint(workspace.path);
+    } catch (error) {
+      this.#log.warn({ err: error }, "reading the workspace's state failed");
+      return null;
+    }
+  }
+
+  async #changedSince(before: Fingerprint | null, workspace: WorkspaceRecord | null): Promise<boolean | null> {
+    if (before === null || workspace === null) return null;
+    const after = await this.#fingerprint(workspace);
+    return after === null ? null : after.head !== before.head || after.diff !== before.diff;
+  }
+}
+
+function resetIn(error: unknown, now: number): number {
+  const resetAt = isAppError(error, "tracker_rate_limited") ? error.data["resetAt"] : undefined;
+  return typeof resetAt === "number" ? resetAt - now : 0;
+}
+
+function outcomeOfStop(why: StopReason): RunOutcome {
+  switch (why) {
+    case "terminal":
+      return { kind: "cancelled", by: "tracker", message: "the issue reached a terminal state" };
+    case "unroutable":
+      return { kind: "cancelled", by: "tracker", message: "the issue is no longer active or routable" };
+    case "stalled":
+      return { kind: "stalled", message: "no sign of life from the agent" };
+    case "turn_timeout":
+      return { kind: "timed_out", message: "no output within the turn timeout" };
+    case "operator_stop":
+    case "operator_release":
+      return { kind: "cancelled", by: "operator", message: "stopped by an operator" };
+    case "budget":
+      return failed("budget", "a budget was spent", { retryable: false });
+    case "shutdown":
+      return { kind: "cancelled", by: "shutdown", message: "the daemon was stopped" };
+    default:
+      return assertNever(why);
+  }
+}
+
+/** Expected failures carry a code; anything else is a fault of ours, and retried as such. */
+function outcomeOfError(error: unknown): RunOutcome {
+  if (error instanceof SessionStartError) return error.failure;
+  const message = errorMessage(error);
+  if (!isAppError(error)) return failed("internal", message);
+  if (error.code === "template_render_error" || error.code === "template_parse_error") return failed("template", message);
+  if (error.code === "hook_failed" || error.code === "hook_timeout") return failed("hook", message);
+  if (error.code.startsWith("workspace_") || error.code === "invalid_workspace_cwd") return failed("workspace", message);
+  return failed("internal", message);
+}

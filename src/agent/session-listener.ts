@@ -1,0 +1,63 @@
+/** Turns what a session reports into the run's rows and events. A row that can't be written ends the run: nothing goes on unrecorded. */
+import type { AgentEventBody } from "../domain/events.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { SessionListener } from "./port.ts";
+import type { RunJournal, RunListener, RunRequest } from "./run-port.ts";
+
+export interface SessionListenerDeps {
+  readonly request: RunRequest;
+  readonly listener: RunListener;
+  readonly journal: RunJournal;
+  readonly clock: Clock;
+  /** Number of the turn that is running. */
+  turn(): number;
+  fail(error: unknown): void;
+}
+
+export function createSessionListener(deps: SessionListenerDeps): SessionListener {
+  const { request, listener, journal, clock } = deps;
+  const { runId, issue } = request;
+  let agentPid: number | null = null;
+  let threadId = request.threadId;
+  let announced = false;
+
+  function record(event: AgentEventBody): void {
+    if (event.kind === "session_started") threadId = event.threadId;
+    if (event.kind === "turn_started" && threadId !== null) noteTurn(threadId, event.turnId);
+    if (event.kind === "tokens") {
+      const { total, subAgent } = event;
+      const usage = { runId, turn: deps.turn(), threadId: event.threadId, issueId: issue.id, total, subAgent };
+      listener.tokens(journal.recordTokens({ ...usage, at: clock.now() }));
+    }
+  }
+
+  function noteTurn(thread: string, turnId: string): void {
+    journal.turnStarted({ runId, turn: deps.turn(), threadId: thread, turnId, at: clock.now() });
+    if (announced) return;
+    announced = true;
+    journal.bindThread({ issueId: issue.id, threadId: thread, binding: {}, at: clock.now() });
+    listener.threadStarted(thread);
+  }
+
+  /** The session's callbacks must not throw into the protocol; a failed write decides the run instead. */
+  function guarded(write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      deps.fail(error);
+    }
+  }
+
+  return {
+    event(event) {
+      guarded(() => record(event));
+      listener.agentEvent({ ...event, at: clock.now(), agentPid });
+    },
+    alive: (open) => listener.alive(open),
+    spawned(identity) {
+      agentPid = identity.pid;
+      guarded(() => journal.processSpawned(runId, identity, clock.now()));
+    },
+    question: (question) => listener.question(question),
+  };
+}

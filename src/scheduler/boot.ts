@@ -1,0 +1,45 @@
+/** From what the ledger held to a state that some crash-free history could have reached. */
+import type { Claim, DurableState } from "../domain/claim.ts";
+import type { Draft } from "./draft.ts";
+import type { Env } from "./state.ts";
+import { wait } from "./transitions.ts";
+
+/**
+ * Processes of earlier runs are gone by now. Runs found alive are taken up again at once on their threads and cost no attempt;
+ * waits keep their due times; interrupted clean-ups are done again; pauses hold, except those that only this process can know.
+ */
+export function onBoot(draft: Draft, env: Env, durable: DurableState): void {
+  for (const record of durable.workspaces.values()) draft.setWorkspace(record);
+  for (const pause of durable.pauses.values()) {
+    if (pause.kind === "workflow" || pause.kind === "ledger") draft.dropPause(pause.kind);
+    else draft.setPause({ ...pause, probe: null });
+  }
+  for (const claim of durable.claims.values()) restoreClaim(draft, env, claim);
+  draft.patch({ nextPollAt: env.now });
+}
+
+function restoreClaim(draft: Draft, env: Env, claim: Claim): void {
+  const { id } = claim.issue;
+  if (claim.kind === "running") {
+    draft.fact({
+      kind: "run_ended",
+      runId: claim.runId,
+      at: env.now,
+      result: {
+        outcome: { kind: "cancelled", by: "shutdown", message: "the daemon ended while this run was going on" },
+        issue: claim.issue,
+        turns: claim.turn,
+        threadId: claim.threadId,
+        changed: null,
+      },
+    });
+    wait(draft, claim, { why: "recovered", attempt: claim.attempt, dueAt: null, error: null });
+    draft.log("info", "run recovered", claim.issue, { run_id: claim.runId, thread_id: claim.threadId });
+    return;
+  }
+  draft.setClaim(id, claim.kind === "waiting" ? { ...claim, check: null } : claim);
+  if (claim.kind !== "cleaning") return;
+  const record = draft.state.workspaces.get(id);
+  if (record === undefined) draft.dropClaim(id);
+  else draft.effect({ kind: "clean", record, issue: claim.issue });
+}

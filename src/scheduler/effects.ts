@@ -1,0 +1,28 @@
+/** What a decision asks of the world. Effects run after the commit, and report back as events. */
+import type { StopReason, WaitReason, WorkspaceRecord } from "../domain/claim.ts";
+import type { IssueId, RunId } from "../domain/ids.ts";
+import type { Issue } from "../domain/issue.ts";
+
+export type Effect =
+  | { readonly kind: "poll"; readonly poll: number; readonly states: readonly string[]; readonly ids: readonly IssueId[] }
+  | { readonly kind: "refresh"; readonly check: number; readonly ids: readonly IssueId[] }
+  | {
+      readonly kind: "start_run";
+      readonly runId: RunId;
+      readonly issue: Issue;
+      readonly attempt: number | null;
+      readonly threadId: string | null;
+      readonly workspace: WorkspaceRecord | null;
+      readonly why: WaitReason;
+    }
+  /** Let the turn that is running end by itself, and start no other. */
+  | { readonly kind: "finish_run"; readonly runId: RunId }
+  | { readonly kind: "stop_run"; readonly runId: RunId; readonly why: StopReason }
+  | { readonly kind: "clean"; readonly record: WorkspaceRecord; readonly issue: Issue }
+  | { readonly kind: "unbind_thread"; readonly issueId: IssueId }
+  | {
+      readonly kind: "log";
+      readonly level: "info" | "warn";
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    };

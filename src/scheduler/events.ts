@@ -1,0 +1,74 @@
+/** Everything that can happen to the scheduler. There is no other way in. */
+import type { DurableState, RunPhase, WorkspaceRecord } from "../domain/claim.ts";
+import type { IssueId, RunId } from "../domain/ids.ts";
+import type { Issue } from "../domain/issue.ts";
+import type { Question, RunResult } from "../domain/outcome.ts";
+
+/** A failed tracker read, sanitized. */
+export interface ReadFailure {
+  readonly code: string;
+  readonly message: string;
+  /** When a throttled tracker answers again, epoch ms; null where nothing was said. */
+  readonly resetAt: number | null;
+}
+
+/** What a person asks for. */
+export type OperatorCommand =
+  | { readonly kind: "pause" }
+  | { readonly kind: "resume" }
+  | { readonly kind: "refresh" }
+  | { readonly kind: "stop"; readonly issueId: IssueId }
+  | { readonly kind: "retry"; readonly issueId: IssueId }
+  | { readonly kind: "release"; readonly issueId: IssueId }
+  /** Release, and unbind the thread. */
+  | { readonly kind: "reset"; readonly issueId: IssueId };
+
+export type Event =
+  /** The first event: what the ledger held. Processes of earlier runs are gone by now. */
+  | { readonly kind: "boot"; readonly durable: DurableState }
+  /** Something may be due at `env.now`. A stale fire finds nothing due, and so does nothing. */
+  | { readonly kind: "timer" }
+  | {
+      readonly kind: "polled";
+      readonly poll: number;
+      readonly candidates: readonly Issue[];
+      readonly tracked: readonly Issue[];
+      /** The ids that were asked for: one that is in neither list is gone. */
+      readonly trackedIds: readonly IssueId[];
+    }
+  | { readonly kind: "poll_failed"; readonly poll: number; readonly failure: ReadFailure }
+  | {
+      readonly kind: "refreshed";
+      readonly check: number;
+      readonly ids: readonly IssueId[];
+      readonly issues: readonly Issue[];
+    }
+  | {
+      readonly kind: "refresh_failed";
+      readonly check: number;
+      readonly ids: readonly IssueId[];
+      readonly failure: ReadFailure;
+    }
+  /** A directory of a terminal issue that the ledger doesn't know was found under the root at start. */
+  | { readonly kind: "workspace_found"; readonly record: WorkspaceRecord; readonly issue: Issue }
+  | { readonly kind: "run_prepared"; readonly runId: RunId; readonly workspace: WorkspaceRecord }
+  | { readonly kind: "run_phase"; readonly runId: RunId; readonly phase: RunPhase; readonly turn: number }
+  | { readonly kind: "run_thread"; readonly runId: RunId; readonly threadId: string }
+  | { readonly kind: "run_activity"; readonly runId: RunId; readonly at: number; readonly open: number }
+  | { readonly kind: "run_issue"; readonly runId: RunId; readonly issue: Issue }
+  /** A turn completed well: proof that neither login nor usage limit stands in the way. */
+  | { readonly kind: "run_turn_completed"; readonly runId: RunId }
+  | { readonly kind: "run_question"; readonly runId: RunId; readonly question: Question | null }
+  | { readonly kind: "run_budget"; readonly runId: RunId; readonly message: string }
+  | { readonly kind: "run_ended"; readonly runId: RunId; readonly result: RunResult }
+  | { readonly kind: "cleaned"; readonly issueId: IssueId }
+  | { readonly kind: "clean_failed"; readonly issueId: IssueId; readonly message: string }
+  | { readonly kind: "operator"; readonly command: OperatorCommand }
+  | { readonly kind: "settings_changed" }
+  | { readonly kind: "workflow_broken"; readonly message: string }
+  | { readonly kind: "workflow_mended" }
+  | { readonly kind: "budget_day_spent"; readonly until: number; readonly message: string }
+  /** No new dispatch from now on; runs go on. */
+  | { readonly kind: "drain" }
+  /** The daemon stops: every run is stopped at once, whatever grace it had. */
+  | { readonly kind: "stop_runs" };

@@ -1,0 +1,120 @@
+/** What keeps the whole daemon from dispatching, and how each of those ends. */
+import type { Pause, PauseKind } from "../domain/claim.ts";
+import type { IssueId } from "../domain/ids.ts";
+import { AUTH_PROBE_MS, UNKNOWN_THROTTLE_MS, unknownLimitMs } from "./backoff.ts";
+import type { Draft } from "./draft.ts";
+import type { ReadFailure } from "./events.ts";
+import type { Env, State } from "./state.ts";
+
+/** `probe`: one ticket may go through, to see whether a limit is over. */
+export type DispatchGate = "open" | "probe" | "closed";
+
+function isProbed(kind: PauseKind): boolean {
+  return kind === "usage_limit" || kind === "auth";
+}
+
+/** Whether anything may be dispatched now. */
+export function dispatchGate(state: State, now: number): DispatchGate {
+  if (state.mode !== "running") return "closed";
+  let gate: DispatchGate = "open";
+  for (const pause of state.pauses.values()) {
+    const over = pause.until !== null && pause.until <= now;
+    if (!isProbed(pause.kind) ? !over : !over || pause.probe !== null) return "closed";
+    if (isProbed(pause.kind)) gate = "probe";
+  }
+  return gate;
+}
+
+/** Whether a ticket that was looked at may start: a pause that began meanwhile holds, a limit lets only its probe through. */
+export function letsThrough(state: State, issueId: IssueId, now: number): boolean {
+  if (state.mode !== "running") return false;
+  return [...state.pauses.values()].every((pause) =>
+    isProbed(pause.kind) ? pause.probe === issueId : pause.until !== null && pause.until <= now,
+  );
+}
+
+/** The agent's usage limit, met by a run: until the stated reset, else 15 minutes doubling to one hour. */
+export function pauseForUsageLimit(draft: Draft, env: Env, met: { issueId: IssueId; resetsAt: number | null; message: string }): void {
+  const before = draft.state.pauses.get("usage_limit");
+  const step = nextStep(before, met.issueId);
+  const until = met.resetsAt !== null && met.resetsAt > env.now ? met.resetsAt : env.now + unknownLimitMs(step);
+  draft.setPause({
+    kind: "usage_limit",
+    since: before?.since ?? env.now,
+    until: Math.max(until, before?.until ?? 0),
+    message: met.message,
+    step,
+    probe: null,
+  });
+}
+
+/** The agent isn't logged in: probed every five minutes. */
+export function pauseForAuth(draft: Draft, env: Env, met: { issueId: IssueId; message: string }): void {
+  const before = draft.state.pauses.get("auth");
+  draft.setPause({
+    kind: "auth",
+    since: before?.since ?? env.now,
+    until: env.now + AUTH_PROBE_MS,
+    message: met.message,
+    step: nextStep(before, met.issueId),
+    probe: null,
+  });
+}
+
+/** Ten runs that meet one limit together are one step; only a probe that failed is the next. */
+function nextStep(before: Pause | undefined, issueId: IssueId): number {
+  if (before === undefined) return 0;
+  return before.probe === issueId ? before.step + 1 : before.step;
+}
+
+/** A throttled tracker: no read until its reset. */
+export function pauseForThrottle(draft: Draft, env: Env, failure: ReadFailure): void {
+  draft.setPause({
+    kind: "tracker",
+    since: draft.state.pauses.get("tracker")?.since ?? env.now,
+    until: failure.resetAt !== null && failure.resetAt > env.now ? failure.resetAt : env.now + UNKNOWN_THROTTLE_MS,
+    message: failure.message,
+    step: 0,
+    probe: null,
+  });
+}
+
+/** A pause that only another event ends. */
+export function pauseUntilEvent(draft: Draft, env: Env, kind: "operator" | "workflow" | "ledger", message: string): void {
+  draft.setPause({ kind, since: draft.state.pauses.get(kind)?.since ?? env.now, until: null, message, step: 0, probe: null });
+}
+
+/** Lets one ticket through the limits that wait for a probe. */
+export function markProbe(draft: Draft, issueId: IssueId): void {
+  for (const pause of draft.state.pauses.values()) if (isProbed(pause.kind)) draft.setPause({ ...pause, probe: issueId });
+}
+
+/** A probe that ended without an answer (its hook failed, its ticket was released): the next one may try. */
+export function forgetDeadProbes(draft: Draft): void {
+  for (const pause of draft.state.pauses.values()) {
+    if (pause.probe === null) continue;
+    const claim = draft.state.claims.get(pause.probe);
+    const alive = claim?.kind === "running" || (claim?.kind === "waiting" && claim.check !== null);
+    if (!alive) draft.setPause({ ...pause, probe: null });
+  }
+}
+
+/** The probe's turn completed: the limit is over. */
+export function endProbedPauses(draft: Draft, issueId: IssueId): void {
+  for (const pause of draft.state.pauses.values()) if (pause.probe === issueId) draft.dropPause(pause.kind);
+}
+
+/** A person resumes: the operator's pause ends, and limits are probed at once. */
+export function resume(draft: Draft, env: Env): void {
+  draft.dropPause("operator");
+  for (const pause of draft.state.pauses.values()) {
+    if (isProbed(pause.kind)) draft.setPause({ ...pause, until: env.now });
+  }
+}
+
+/** Pauses that simply run out. */
+export function endOverduePauses(draft: Draft, env: Env): void {
+  for (const pause of draft.state.pauses.values()) {
+    if (!isProbed(pause.kind) && pause.until !== null && pause.until <= env.now) draft.dropPause(pause.kind);
+  }
+}

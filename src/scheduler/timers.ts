@@ -1,0 +1,60 @@
+/** What is due: polls, retries, stalls, turn deadlines, graces and pause ends. One timer serves them all. */
+import type { RunningClaim } from "../domain/claim.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { Draft } from "./draft.ts";
+import { endOverduePauses } from "./pauses.ts";
+import { pollIfDue } from "./polling.ts";
+import type { Env, State } from "./state.ts";
+import { stopRun } from "./transitions.ts";
+
+/**
+ * When silence ends a run, and as what. An open command, tool call or question is life, up to the turn's own limit; preparing and
+ * the pause between turns have limits of their own (hooks, tracker reads), so their silence is not counted.
+ */
+export function silenceDeadline(claim: RunningClaim, settings: Settings): { at: number; why: "stalled" | "turn_timeout" } | null {
+  if (claim.stopping !== null || (claim.phase !== "turn" && claim.phase !== "launching")) return null;
+  const { stallTimeoutMs, turnTimeoutMs } = settings.codex;
+  const stalls = stallTimeoutMs > 0 && stallTimeoutMs < turnTimeoutMs && claim.open === 0;
+  return stalls
+    ? { at: claim.lastEventAt + stallTimeoutMs, why: "stalled" }
+    : { at: claim.lastEventAt + turnTimeoutMs, why: "turn_timeout" };
+}
+
+/** Does what is due at `env.now`; nothing is due twice. */
+export function onTimer(draft: Draft, env: Env): void {
+  endOverduePauses(draft, env);
+  pollIfDue(draft, env);
+  for (const [id, claim] of draft.state.claims) {
+    if (claim.kind === "waiting" && claim.dueAt !== null && claim.dueAt <= env.now) {
+      draft.setClaim(id, { ...claim, dueAt: null });
+    } else if (claim.kind === "running") {
+      checkRun(draft, env, claim);
+    }
+  }
+}
+
+function checkRun(draft: Draft, env: Env, claim: RunningClaim): void {
+  const { stopping } = claim;
+  if (stopping !== null) {
+    if (stopping.interruptAt === null || stopping.interruptAt > env.now) return;
+    draft.setClaim(claim.issue.id, { ...claim, stopping: { ...stopping, interruptAt: null } }, { memoryOnly: true });
+    draft.effect({ kind: "stop_run", runId: claim.runId, why: stopping.why });
+    return;
+  }
+  const deadline = silenceDeadline(claim, env.settings);
+  if (deadline !== null && deadline.at <= env.now) stopRun(draft, env, claim, deadline.why);
+}
+
+/** The next moment at which something is due, or null. Slot waiters never arm it, nor does a limit that waits for its probe. */
+export function nextWakeAt(state: State, settings: Settings, now: number): number | null {
+  const times: number[] = [];
+  if (state.polling === null && !state.pauses.has("tracker")) times.push(state.nextPollAt);
+  for (const pause of state.pauses.values()) if (pause.until !== null && pause.until > now) times.push(pause.until);
+  for (const claim of state.claims.values()) {
+    if (claim.kind === "waiting" && claim.dueAt !== null) times.push(claim.dueAt);
+    if (claim.kind !== "running") continue;
+    const at = claim.stopping === null ? silenceDeadline(claim, settings)?.at : claim.stopping.interruptAt;
+    if (at !== undefined && at !== null) times.push(at);
+  }
+  return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time));
+}

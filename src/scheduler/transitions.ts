@@ -1,0 +1,156 @@
+/** The ways from one claim to the next. Every exit of a run goes through one of these, so that it ends in exactly one claim or none. */
+import type {
+  BlockReason,
+  Claim,
+  IdleCount,
+  RunningClaim,
+  StopReason,
+  WaitingClaim,
+  WaitReason,
+} from "../domain/claim.ts";
+import { runId } from "../domain/ids.ts";
+import { normalizeState, type Issue } from "../domain/issue.ts";
+import type { FailureClass, Question } from "../domain/outcome.ts";
+import type { Draft } from "./draft.ts";
+import { isTerminal } from "./eligibility.ts";
+import type { Env } from "./state.ts";
+
+/** The count of an issue that has not run yet. */
+export function freshIdle(issue: Issue): IdleCount {
+  return { runs: 0, state: normalizeState(issue.state) };
+}
+
+/** The claim's no-progress count; blocked and cleaning claims start anew. */
+function idleOf(claim: Claim): IdleCount {
+  return claim.kind === "running" || claim.kind === "waiting" ? claim.idle : freshIdle(claim.issue);
+}
+
+function threadOf(claim: Claim): string | null {
+  return claim.kind === "cleaning" ? null : claim.threadId;
+}
+
+/** What a new waiting claim says; what it doesn't say comes from the claim before. */
+export interface WaitSpec {
+  readonly why: WaitReason;
+  readonly attempt: number | null;
+  readonly dueAt: number | null;
+  readonly error: string | null;
+  readonly threadId?: string | null;
+  readonly idle?: IdleCount;
+}
+
+/** running, blocked -> waiting. */
+export function wait(draft: Draft, claim: Claim, spec: WaitSpec): void {
+  const waiting: WaitingClaim = {
+    kind: "waiting",
+    attempt: spec.attempt,
+    issue: claim.issue,
+    dueAt: spec.dueAt,
+    why: spec.why,
+    error: spec.error,
+    threadId: spec.threadId === undefined ? threadOf(claim) : spec.threadId,
+    check: null,
+    idle: spec.idle ?? idleOf(claim),
+  };
+  draft.setClaim(claim.issue.id, waiting);
+}
+
+/** Why a claim needs a person. */
+export interface BlockSpec {
+  readonly why: BlockReason;
+  readonly message: string;
+  readonly class?: FailureClass;
+  readonly question?: Question;
+}
+
+/** running, waiting -> blocked. */
+export function block(draft: Draft, env: Env, claim: RunningClaim | WaitingClaim, spec: BlockSpec): void {
+  draft.setClaim(claim.issue.id, {
+    kind: "blocked",
+    why: spec.why,
+    message: spec.message,
+    class: spec.class ?? null,
+    since: env.now,
+    attempt: claim.attempt,
+    issue: claim.issue,
+    question: spec.question ?? null,
+    threadId: claim.threadId,
+  });
+  draft.log("warn", "issue blocked", claim.issue, { why: spec.why, reason: spec.message });
+}
+
+/** any -> none. The workspace stays known, so that it is still cleaned when the ticket turns terminal later. */
+export function release(draft: Draft, issue: Issue, reason: string): void {
+  draft.dropClaim(issue.id);
+  draft.log("info", "claim released", issue, { reason });
+}
+
+/** A terminal issue: -> cleaning when a workspace of ours is known, else none. */
+export function cleanOrRelease(draft: Draft, env: Env, issue: Issue): void {
+  const record = draft.state.workspaces.get(issue.id);
+  if (record === undefined) {
+    if (draft.state.claims.has(issue.id)) release(draft, issue, "terminal");
+    return;
+  }
+  draft.setClaim(issue.id, { kind: "cleaning", path: record.path, issue, since: env.now });
+  draft.effect({ kind: "clean", record, issue });
+  draft.log("info", "cleaning workspace", issue, { path: record.path, state: issue.state });
+}
+
+/** An issue that may not go on: terminal ones are cleaned, others released with their workspace kept. */
+export function settleUnroutable(draft: Draft, env: Env, issue: Issue, reason: string): void {
+  if (isTerminal(issue, env.settings)) cleanOrRelease(draft, env, issue);
+  else release(draft, issue, reason);
+}
+
+/** waiting -> running. The run row is committed before the effect spawns anything. */
+export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Issue): void {
+  const id = runId(`${env.now.toString(36)}-${env.seed.toString(36)}-${draft.nextNumber().toString(36)}`);
+  const threadId = env.settings.agent.resume ? claim.threadId : null;
+  draft.setClaim(issue.id, {
+    kind: "running",
+    runId: id,
+    attempt: claim.attempt,
+    issue,
+    phase: "preparing",
+    host: "local",
+    threadId,
+    startedAt: env.now,
+    lastEventAt: env.now,
+    open: 0,
+    turn: 0,
+    question: null,
+    stopping: null,
+    idle: claim.idle,
+  });
+  draft.fact({ kind: "run_started", runId: id, issue, attempt: claim.attempt, threadId, at: env.now });
+  draft.effect({
+    kind: "start_run",
+    runId: id,
+    issue,
+    attempt: claim.attempt,
+    threadId,
+    workspace: draft.state.workspaces.get(issue.id) ?? null,
+    why: claim.why,
+  });
+  draft.log("info", "run started", issue, { run_id: id, attempt: claim.attempt, why: claim.why });
+}
+
+/** How a stop begins: the agent is interrupted at once, or after a grace in which its turn may end by itself. */
+export function stopRun(draft: Draft, env: Env, claim: RunningClaim, reason: StopReason | { readonly budget: string }): void {
+  const why = typeof reason === "string" ? reason : "budget";
+  const detail = typeof reason === "string" ? null : reason.budget;
+  const graceMs = why === "terminal" ? env.settings.agent.finishGraceMs : 0;
+  const interruptAt = graceMs > 0 ? env.now + graceMs : null;
+  draft.setClaim(
+    claim.issue.id,
+    { ...claim, phase: "stopping", stopping: { why, since: env.now, interruptAt, detail } },
+    { memoryOnly: true },
+  );
+  draft.effect(
+    interruptAt === null
+      ? { kind: "stop_run", runId: claim.runId, why }
+      : { kind: "finish_run", runId: claim.runId },
+  );
+  draft.log("info", "stopping run", claim.issue, { run_id: claim.runId, why });
+}
