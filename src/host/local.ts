@@ -1,0 +1,78 @@
+/** This machine as a host: children in sessions of their own, ended whole. */
+import type { Readable, Writable } from "node:stream";
+import { errorMessage } from "../domain/errors.ts";
+import { systemClock, type Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { AgentProcess, Host, ProcessIdentity, SpawnRequest } from "./port.ts";
+import { createProcessTable } from "./process-table.ts";
+import { createProcessTree, type TreeDeps } from "./process-tree.ts";
+import { runScript } from "./script.ts";
+import { startShell } from "./shell.ts";
+import { endTree } from "./stop-ladder.ts";
+import { createTail } from "./tail.ts";
+
+/** Enough of an agent's stderr for an error message. */
+const STDERR_LIMIT_BYTES = 16 * 1024;
+/** An app-server needs up to 130 ms from the end of its stdin to its exit (measured); a busy machine gets ten times that. */
+const STDIN_GRACE_MS = 1500;
+
+export interface LocalHostDeps {
+  readonly log: Log;
+  /** Paces the stop ladder. Real processes need real time, so this is for a caller that knows. */
+  readonly clock?: Clock;
+}
+
+/** A pipe that breaks because the child is gone is no news: `exited` tells it. */
+function ignoreErrors(stream: Readable | Writable, log: Log): void {
+  stream.on("error", (error) => log.debug({ err: errorMessage(error) }, "child pipe closed"));
+}
+
+async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentProcess> {
+  const { child, identity, exited } = await startShell(request, "pipe", context);
+  const { stdin, stdout, stderr } = child;
+  if (stdin === null || stdout === null || stderr === null) throw new Error("spawn made no pipes");
+  for (const stream of [stdin, stdout, stderr]) ignoreErrors(stream, context.log);
+  const tail = createTail(STDERR_LIMIT_BYTES);
+  stderr.on("data", (chunk: Buffer) => tail.push(chunk));
+  const tree = createProcessTree(identity, context);
+  let stopping: Promise<void> | null = null;
+
+  async function stop(): Promise<void> {
+    // Descendants in sessions of their own can't be found by parentage once their parents are gone.
+    await tree.members();
+    stdin?.end();
+    const graceOver = new AbortController();
+    await Promise.race([exited, context.clock.sleep(STDIN_GRACE_MS, graceOver.signal).catch(() => undefined)]);
+    graceOver.abort();
+    await endTree(tree, context);
+    await exited;
+    // Whatever holds a pipe now is not ours to end, and must not keep this process waiting.
+    for (const stream of [stdin, stderr]) stream?.destroy();
+  }
+
+  return {
+    identity,
+    stdin,
+    stdout,
+    exited,
+    stderrTail: () => tail.text(),
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+async function reap(identity: ProcessIdentity, context: TreeDeps): Promise<number> {
+  const tree = createProcessTree(identity, context);
+  await endTree(tree, context);
+  return tree.ended();
+}
+
+/** Runs commands here. */
+export function createLocalHost({ log, clock = systemClock }: LocalHostDeps): Host {
+  const context: TreeDeps = { table: createProcessTable(), clock, log };
+  return {
+    name: "local",
+    spawn: (request) => spawn(request, context),
+    runScript: (request) => runScript(request, context),
+    reap: (identity) => reap(identity, context),
+  };
+}

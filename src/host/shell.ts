@@ -1,0 +1,65 @@
+/** Starting bash in a session of its own, and learning at once who it is. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { statSync } from "node:fs";
+import { AppError, errorMessage } from "../domain/errors.ts";
+import { loginShell } from "./login-shell.ts";
+import type { ProcessExit, ProcessIdentity, SpawnRequest } from "./port.ts";
+import type { TreeDeps } from "./process-tree.ts";
+
+/** A started bash. */
+export interface StartedShell {
+  readonly child: ChildProcess;
+  readonly identity: ProcessIdentity;
+  readonly exited: Promise<ProcessExit>;
+}
+
+/** A missing directory and a missing bash are the same ENOENT to spawn, and different things to mend. */
+function startError(request: { readonly cwd: string }, error: unknown): AppError {
+  const directory = statSync(request.cwd, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (!directory) {
+    return new AppError(
+      "invalid_workspace_cwd",
+      `starting a command: ${request.cwd} is not a directory`,
+      { cwd: request.cwd },
+      { cause: error },
+    );
+  }
+  return new AppError(
+    "codex_not_found",
+    `starting bash failed: ${errorMessage(error)}; commands need bash on the PATH`,
+    { cwd: request.cwd },
+    { cause: error },
+  );
+}
+
+/** Starts bash as the leader of a new session and learns who it is before anything else happens. */
+export async function startShell(
+  request: SpawnRequest,
+  stdin: "pipe" | "ignore",
+  context: TreeDeps,
+): Promise<StartedShell> {
+  const shell = loginShell(request.command, request.env, request.marker);
+  let child: ChildProcess;
+  try {
+    child = spawn(shell.file, shell.args, {
+      cwd: request.cwd,
+      env: shell.env,
+      detached: true,
+      stdio: [stdin, "pipe", "pipe"],
+    });
+  } catch (error) {
+    throw startError(request, error);
+  }
+  const exited = new Promise<ProcessExit>((resolve) => {
+    child.once("exit", (code, signal) => resolve({ code, signal }));
+  });
+  const { pid } = child;
+  if (pid === undefined) {
+    const error = await new Promise<unknown>((resolve) => child.once("error", resolve));
+    throw startError(request, error);
+  }
+  child.on("error", (error) => context.log.warn({ pid, err: errorMessage(error) }, "child process error"));
+  const row = await context.table.read(pid);
+  const identity = { pid, processGroup: pid, startTime: row?.startTime ?? "", marker: request.marker };
+  return { child, identity, exited };
+}
