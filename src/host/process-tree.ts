@@ -60,93 +60,112 @@ const BETWEEN_LOOKS_MS = 5;
 /** An exec takes less than a millisecond; a process that still has no environment then was started with none. */
 const MAX_BLANK_LOOKS = 4;
 
-/** The tree of `identity`. A process with its pid and another start time is somebody else's and never touched. */
-export function createProcessTree(identity: ProcessIdentity, { table, clock, log }: TreeDeps): ProcessTree {
-  /** Start time by pid. */
-  const known = new Map<number, string>();
-  /** Processes whose environment lacks the marker: read once, an environment can't gain it from outside. */
-  const unmarked = new Set<string>();
+/** Which processes carry a run's marker. An environment is read once: it can't gain the marker from outside. */
+class MarkerScan {
+  readonly #identity: ProcessIdentity;
+  readonly #table: ProcessTable;
+  readonly #unmarked = new Set<string>();
   /** How often a process was seen with an empty environment. */
-  const blank = new Map<string, number>();
-  /** Those that the kernel doesn't let us end. */
-  const untouchable = new Set<number>();
+  readonly #blank = new Map<string, number>();
 
-  function isKnown(row: ProcessRow): boolean {
-    if (row.pid === identity.pid) return row.startTime === identity.startTime;
-    return known.get(row.pid) === row.startTime;
+  constructor(identity: ProcessIdentity, table: ProcessTable) {
+    this.#identity = identity;
+    this.#table = table;
   }
 
   /** Null: can't be told yet. */
-  function isMarked(row: ProcessRow): boolean | null {
+  isMarked(row: ProcessRow): boolean | null {
     const key = `${row.pid} ${row.startTime}`;
-    if (row.zombie || unmarked.has(key)) return false;
-    if (!table.startedSince(row, identity.startTime)) return false;
-    const carries = table.carries(row.pid, identity.marker);
-    if (carries !== null) {
-      if (!carries) unmarked.add(key);
-      return carries;
-    }
-    const looks = (blank.get(key) ?? 0) + 1;
-    blank.set(key, looks);
+    if (row.zombie || this.#unmarked.has(key)) return false;
+    if (!this.#table.startedSince(row, this.#identity.startTime)) return false;
+    const carries = this.#table.carries(row.pid, this.#identity.marker);
+    if (carries === false) this.#unmarked.add(key);
+    if (carries !== null) return carries;
+    const looks = (this.#blank.get(key) ?? 0) + 1;
+    this.#blank.set(key, looks);
     return looks < MAX_BLANK_LOOKS ? null : false;
   }
+}
 
-  async function look(): Promise<{ readonly found: readonly ProcessRow[]; readonly settled: boolean }> {
-    const list = await table.list();
+class TrackedTree implements ProcessTree {
+  readonly #identity: ProcessIdentity;
+  readonly #deps: TreeDeps;
+  readonly #markers: MarkerScan;
+  /** Start time by pid. */
+  readonly #known = new Map<number, string>();
+  /** Those that the kernel doesn't let us end. */
+  readonly #untouchable = new Set<number>();
+
+  constructor(identity: ProcessIdentity, deps: TreeDeps) {
+    this.#identity = identity;
+    this.#deps = deps;
+    this.#markers = new MarkerScan(identity, deps.table);
+  }
+
+  async members(): Promise<readonly ProcessRow[]> {
+    for (let looks = 1; ; looks += 1) {
+      const { found, settled } = await this.#look();
+      if (found.length > 0 || settled || looks === MAX_LOOKS) return found;
+      await this.#deps.clock.sleep(BETWEEN_LOOKS_MS);
+    }
+  }
+
+  async remaining(): Promise<readonly ProcessRow[]> {
+    const rows = await Promise.all([...this.#known].map(([pid, startTime]) => this.#alive(pid, startTime)));
+    return rows.filter((row) => row !== null).filter((row) => !this.#untouchable.has(row.pid));
+  }
+
+  async signal(rows: readonly ProcessRow[], signal: NodeJS.Signals): Promise<void> {
+    for (const row of rows) {
+      if ((await this.#alive(row.pid, row.startTime)) !== null) this.#send(row.pid, signal);
+    }
+  }
+
+  async ended(): Promise<number> {
+    return this.#known.size - (await this.remaining()).length - this.#untouchable.size;
+  }
+
+  async #look(): Promise<{ readonly found: readonly ProcessRow[]; readonly settled: boolean }> {
+    const list = await this.#deps.table.list();
     let { settled } = list;
     const rows = list.rows.filter((row) => row.pid !== process.pid && row.pid > 1 && !row.kernel);
     const owned: Ownership = { pids: new Set(), groups: new Set(), sessions: new Set() };
-    for (const row of rows) if (isKnown(row)) addMember(owned, row);
+    for (const row of rows) if (this.#isKnown(row)) addMember(owned, row);
     close(owned, rows);
     for (const row of rows) {
-      const marked = owned.pids.has(row.pid) || isMarked(row);
+      const marked = owned.pids.has(row.pid) || this.#markers.isMarked(row);
       if (marked === null) settled = false;
       else if (marked) addMember(owned, row);
     }
     close(owned, rows);
     const mine = rows.filter((row) => owned.pids.has(row.pid));
-    for (const row of mine) known.set(row.pid, row.startTime);
-    return { found: mine.filter((row) => !row.zombie && !untouchable.has(row.pid)), settled };
+    for (const row of mine) this.#known.set(row.pid, row.startTime);
+    return { found: mine.filter((row) => !row.zombie && !this.#untouchable.has(row.pid)), settled };
   }
 
-  async function members(): Promise<readonly ProcessRow[]> {
-    for (let looks = 1; ; looks += 1) {
-      const { found, settled } = await look();
-      if (found.length > 0 || settled || looks === MAX_LOOKS) return found;
-      await clock.sleep(BETWEEN_LOOKS_MS);
-    }
+  #isKnown(row: ProcessRow): boolean {
+    const startTime = row.pid === this.#identity.pid ? this.#identity.startTime : this.#known.get(row.pid);
+    return row.startTime === startTime;
   }
 
-  async function alive(pid: number, startTime: string): Promise<ProcessRow | null> {
-    const row = await table.read(pid);
-    return row !== null && row.startTime === startTime && !row.zombie ? row : null;
+  async #alive(pid: number, startTime: string): Promise<ProcessRow | null> {
+    const row = await this.#deps.table.read(pid);
+    return row?.startTime === startTime && !row.zombie ? row : null;
   }
 
-  async function remaining(): Promise<readonly ProcessRow[]> {
-    const rows = await Promise.all([...known].map(([pid, startTime]) => alive(pid, startTime)));
-    return rows.filter((row) => row !== null && !untouchable.has(row.pid)) as ProcessRow[];
-  }
-
-  async function signalOne(row: ProcessRow, signal: NodeJS.Signals): Promise<void> {
-    if ((await alive(row.pid, row.startTime)) === null) return;
+  #send(pid: number, signal: NodeJS.Signals): void {
     try {
-      process.kill(row.pid, signal);
+      process.kill(pid, signal);
     } catch (error) {
       const code = error instanceof Error && "code" in error ? error.code : null;
       if (code === "ESRCH") return;
-      untouchable.add(row.pid);
-      log.warn({ pid: row.pid, signal, err: errorMessage(error) }, "a process of a run can't be ended");
+      this.#untouchable.add(pid);
+      this.#deps.log.warn({ pid, signal, err: errorMessage(error) }, "a process of a run can't be ended");
     }
   }
+}
 
-  return {
-    members,
-    remaining,
-    async signal(rows, signal) {
-      for (const row of rows) await signalOne(row, signal);
-    },
-    async ended() {
-      return known.size - (await remaining()).length - untouchable.size;
-    },
-  };
+/** The tree of `identity`. A process with its pid and another start time is somebody else's and never touched. */
+export function createProcessTree(identity: ProcessIdentity, deps: TreeDeps): ProcessTree {
+  return new TrackedTree(identity, deps);
 }

@@ -2,15 +2,16 @@
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Clock } from "../lib/clock.ts";
+import { openOutputPipe } from "./output-pipe.ts";
 import type { ScriptRequest, ScriptResult } from "./port.ts";
 import { createProcessTree, type TreeDeps } from "./process-tree.ts";
-import { startShell } from "./shell.ts";
+import { startShell, type StartedShell } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
 import { createTail } from "./tail.ts";
 
 /** Kept of a script's output; the rest is read and dropped, so that a chatty script never blocks. */
 export const OUTPUT_LIMIT_BYTES = 64 * 1024;
-/** With the tree gone the pipes end at once; only a process that isn't ours could still hold them. */
+/** With the tree gone the pipe ends at once; only a process that isn't ours could still hold it. */
 const DRAIN_MS = 1000;
 
 type Verdict = "exited" | "timedOut" | "aborted";
@@ -31,27 +32,35 @@ async function firstReason(exited: Promise<unknown>, request: ScriptRequest, clo
   }
 }
 
-/** Reads what is left in the pipes, then lets them go. */
-async function drain(streams: readonly Readable[], clock: Clock): Promise<void> {
+/** Reads what is left in the pipe, then lets it go. */
+async function drain(output: Readable, clock: Clock): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>();
   const timer = clock.setTimer(DRAIN_MS, resolve);
-  await Promise.race([late, Promise.allSettled(streams.map((stream) => finished(stream)))]);
+  await Promise.race([late, finished(output).catch(() => undefined)]);
   timer.cancel();
-  for (const stream of streams) stream.destroy();
+  output.destroy();
 }
 
 /** Runs a script; see {@link ScriptRequest}. A background process doesn't outlive its script. */
 export async function runScript(request: ScriptRequest, context: TreeDeps): Promise<ScriptResult> {
   const { script, cwd, env, marker } = request;
-  const { child, identity, exited } = await startShell({ command: script, cwd, env, marker }, "ignore", context);
+  const pipe = await openOutputPipe();
   const tail = createTail(OUTPUT_LIMIT_BYTES);
-  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
-  for (const stream of streams) stream.on("data", (chunk: Buffer) => tail.push(chunk));
-  const tree = createProcessTree(identity, context);
-  const verdict = await firstReason(exited, request, context.clock);
+  pipe.reader.on("data", (chunk: Buffer) => tail.push(chunk));
+  let shell: StartedShell;
+  try {
+    shell = await startShell({ command: script, cwd, env, marker }, ["ignore", pipe.writeFd, pipe.writeFd], context);
+  } catch (error) {
+    pipe.reader.destroy();
+    throw error;
+  } finally {
+    pipe.closeWriter();
+  }
+  const tree = createProcessTree(shell.identity, context);
+  const verdict = await firstReason(shell.exited, request, context.clock);
   await endTree(tree, context);
-  const { code } = await exited;
-  await drain(streams, context.clock);
+  const { code } = await shell.exited;
+  await drain(pipe.reader, context.clock);
   return {
     exitCode: verdict === "exited" ? code : null,
     timedOut: verdict === "timedOut",

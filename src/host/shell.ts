@@ -1,5 +1,5 @@
 /** Starting bash in a session of its own, and learning at once who it is. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { statSync } from "node:fs";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { loginShell } from "./login-shell.ts";
@@ -33,11 +33,7 @@ function startError(request: { readonly cwd: string }, error: unknown): AppError
 }
 
 /** Starts bash as the leader of a new session and learns who it is before anything else happens. */
-export async function startShell(
-  request: SpawnRequest,
-  stdin: "pipe" | "ignore",
-  context: TreeDeps,
-): Promise<StartedShell> {
+export async function startShell(request: SpawnRequest, stdio: StdioOptions, context: TreeDeps): Promise<StartedShell> {
   const shell = loginShell(request.command, request.env, request.marker);
   let child: ChildProcess;
   try {
@@ -45,7 +41,7 @@ export async function startShell(
       cwd: request.cwd,
       env: shell.env,
       detached: true,
-      stdio: [stdin, "pipe", "pipe"],
+      stdio,
     });
   } catch (error) {
     throw startError(request, error);

@@ -53,6 +53,8 @@ export async function endTree(tree: ProcessTree, { clock, log }: LadderDeps): Pr
   let members = await tree.members();
   if (members.length === 0) return;
   await tree.signal(members, "SIGTERM");
+  // A stopped process can't act on TERM before it goes on.
+  await tree.signal(members, "SIGCONT");
   await waitUntilGone(tree, TERM_GRACE_MS, clock);
   const startedAt = clock.now();
   let complainAt = startedAt + COMPLAIN_EVERY_MS;
