@@ -35,8 +35,6 @@ export interface TrackerHarness {
   failReads(): Promise<void>;
   /** Ends {@link failReads}. */
   healReads(): Promise<void>;
-  /** Reads of the backing store so far: requests to a server, listings of a folder. */
-  requestCount(): number;
   /** Raw JSON log lines of level warn and above so far. */
   warnings(): readonly string[];
   dispose(): Promise<void>;

@@ -1,0 +1,73 @@
+/** Settings with every default in place, for tests that need some and care about few. */
+import type { Settings } from "../../src/domain/settings.ts";
+
+/** Whole top-level sections may be replaced. */
+export function sampleSettings(overrides: Partial<Settings> = {}): Settings {
+  return {
+    workflowPath: "/nowhere/WORKFLOW.md",
+    revision: "0123456789ab",
+    promptTemplate: "",
+    tracker: {
+      kind: "local",
+      provider: {},
+      requiredLabels: [],
+      excludedLabels: [],
+      activeStates: ["Todo", "In Progress"],
+      terminalStates: ["Done", "Closed", "Cancelled", "Canceled", "Duplicate"],
+    },
+    polling: { intervalMs: 30_000 },
+    workspace: { root: "/nowhere/workspaces", onTerminal: "remove" },
+    hooks: { afterCreate: null, beforeRun: null, afterRun: null, beforeRemove: null, timeoutMs: 60_000 },
+    agent: {
+      backend: "codex",
+      maxConcurrentAgents: 10,
+      maxTurns: 20,
+      maxRetryBackoffMs: 300_000,
+      maxConcurrentAgentsByState: {},
+      resume: true,
+      finishGraceMs: 10_000,
+      maxIdleRuns: 3,
+    },
+    codex: {
+      command: "codex app-server",
+      approvalPolicy: null,
+      threadSandbox: null,
+      turnSandboxPolicy: null,
+      turnTimeoutMs: 3_600_000,
+      readTimeoutMs: 5_000,
+      startTimeoutMs: 60_000,
+      stallTimeoutMs: 300_000,
+      env: {},
+      envInherit: "core",
+      gitWrites: true,
+      trustProject: false,
+      dynamicTools: true,
+      approvalsReviewer: null,
+      process: "per_run",
+      images: { maxCount: 5, maxBytes: 5_000_000 },
+    },
+    approvals: {
+      commands: "decline",
+      fileChanges: "decline",
+      permissions: "decline",
+      elicitations: "decline",
+      questions: "decline",
+      timeoutMs: 3_600_000,
+    },
+    budget: {
+      tokensPerRun: null,
+      tokensPerIssue: null,
+      tokensPerDay: null,
+      usdPerIssue: null,
+      usdPerDay: null,
+      prices: {},
+    },
+    state: { dir: null },
+    server: { port: null, host: null, tokenFile: null, openRefresh: false, webhooks: { linear: { secret: null } } },
+    shutdown: { drainMs: 30_000 },
+    notify: { webhooks: [] },
+    log: { file: null, maxBytes: null, keep: null },
+    secrets: [],
+    ...overrides,
+  };
+}
