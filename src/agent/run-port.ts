@@ -107,7 +107,7 @@ export interface Run {
   /** Resolves when nothing of the run is left: session closed, processes gone, after_run over. Never rejects. */
   readonly done: Promise<RunResult>;
   /** Lets the turn that is running end by itself and starts no other. */
-  finish(): void;
+  finish(why: StopReason): void;
   /** Ends the run now. The first reason wins. */
   stop(why: StopReason): void;
   /** Adds a message to the running turn. Rejects when there is none. */

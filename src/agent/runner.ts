@@ -29,7 +29,7 @@ const REREAD_CAP_MS = 30_000;
 /** Starts the run; it reports through the listener and ends through `done`. */
 export function startRun(deps: RunnerDeps, request: RunRequest, listener: RunListener): Run {
   const run = new Runner(deps, request, listener);
-  return { done: run.execute(), finish: () => run.finish(), stop: (why) => run.stop(why), steer: (text) => run.steer(text) };
+  return { done: run.execute(), finish: (why) => run.finish(why), stop: (why) => run.stop(why), steer: (text) => run.steer(text) };
 }
 
 class Runner {
@@ -44,7 +44,7 @@ class Runner {
   #phase: RunPhase = "preparing";
   #turn = 0;
   #session: AgentSession | null = null;
-  #finishing = false;
+  #finishing: StopReason | null = null;
 
   constructor(deps: RunnerDeps, request: RunRequest, listener: RunListener) {
     this.#deps = deps;
@@ -58,11 +58,11 @@ class Runner {
     });
   }
 
-  finish(): void {
-    this.#finishing = true;
+  finish(why: StopReason): void {
+    this.#finishing = why;
     // Nothing is under way that could end by itself: there is no turn to wait for.
-    if (this.#phase === "between") this.#decide({ kind: "succeeded" });
-    else if (this.#phase !== "turn") this.stop("terminal");
+    if (this.#phase === "between") this.#decide(outcomeAfterTurn(why));
+    else if (this.#phase !== "turn") this.stop(why);
   }
 
   stop(why: StopReason): void {
@@ -240,7 +240,7 @@ class Runner {
   #settleTurn(end: TurnEnd): void {
     switch (end.kind) {
       case "completed":
-        if (this.#finishing) this.#decide({ kind: "succeeded" });
+        if (this.#finishing !== null) this.#decide(outcomeAfterTurn(this.#finishing));
         return;
       case "interrupted":
         return this.#decide(failed("agent", "the turn was interrupted"));
@@ -269,11 +269,16 @@ class Runner {
     }
   }
 
+  /** The session's processes are gone when this resolves; a failed start has ended its own. */
   async #close(): Promise<void> {
     this.#enter("finishing");
-    if (this.#session === null) return;
-    await this.#session.close();
-    this.#deps.journal.processEnded(this.#request.runId, this.#deps.clock.now());
+    await this.#session?.close();
+    try {
+      this.#deps.journal.processEnded(this.#request.runId, this.#deps.clock.now());
+    } catch (error) {
+      // The row stays, and the next boot looks for a process that is gone: harmless.
+      this.#log.warn({ err: error }, "recording the end of the agent's process failed");
+    }
   }
 
   /** Always, once the workspace exists; its failure is logged and ignored (section 9.4). */
@@ -304,6 +309,11 @@ class Runner {
 function resetIn(error: unknown, now: number): number {
   const resetAt = isAppError(error, "tracker_rate_limited") ? error.data["resetAt"] : undefined;
   return typeof resetAt === "number" ? resetAt - now : 0;
+}
+
+/** The agent moved its ticket to the end and its turn completed: that is success, not a cancellation. */
+function outcomeAfterTurn(why: StopReason): RunOutcome {
+  return why === "terminal" ? { kind: "succeeded" } : outcomeOfStop(why);
 }
 
 function outcomeOfStop(why: StopReason): RunOutcome {

@@ -14,9 +14,11 @@ export type Effect =
       readonly threadId: string | null;
       readonly workspace: WorkspaceRecord | null;
       readonly why: WaitReason;
+      /** The last run's error in words, for the guidance of a resumed thread. */
+      readonly error: string | null;
     }
   /** Let the turn that is running end by itself, and start no other. */
-  | { readonly kind: "finish_run"; readonly runId: RunId }
+  | { readonly kind: "finish_run"; readonly runId: RunId; readonly why: StopReason }
   | { readonly kind: "stop_run"; readonly runId: RunId; readonly why: StopReason }
   | { readonly kind: "clean"; readonly record: WorkspaceRecord; readonly issue: Issue }
   | { readonly kind: "unbind_thread"; readonly issueId: IssueId }

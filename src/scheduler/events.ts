@@ -68,7 +68,9 @@ export type Event =
   | { readonly kind: "workflow_broken"; readonly message: string }
   | { readonly kind: "workflow_mended" }
   | { readonly kind: "budget_day_spent"; readonly until: number; readonly message: string }
-  /** No new dispatch from now on; runs go on. */
+  /** An operator's wish: no new dispatch from now on, runs go on to their own ends. */
   | { readonly kind: "drain" }
+  /** The daemon is asked to stop: turns may end by themselves within `shutdown.drain_ms`, and no other starts. */
+  | { readonly kind: "shutdown" }
   /** The daemon stops: every run is stopped at once, whatever grace it had. */
   | { readonly kind: "stop_runs" };

@@ -76,8 +76,12 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
     case "drain":
       draft.patch({ mode: "draining" });
       return "quiet";
+    case "shutdown":
+      stopAllRuns(draft, env);
+      return "quiet";
     case "stop_runs":
       stopAllRuns(draft, env);
+      interruptAllRuns(draft);
       return "quiet";
     default:
       return applyToRun(draft, env, event);
@@ -154,8 +158,14 @@ function stopAllRuns(draft: Draft, env: Env): void {
   draft.patch({ mode: "stopping" });
   for (const claim of draft.state.claims.values()) {
     if (claim.kind === "running" && claim.stopping === null) stopRun(draft, env, claim, "shutdown");
-    else if (claim.kind === "running" && claim.stopping?.interruptAt !== null) {
-      draft.effect({ kind: "stop_run", runId: claim.runId, why: claim.stopping?.why ?? "shutdown" });
-    }
+  }
+}
+
+/** No grace any more. */
+function interruptAllRuns(draft: Draft): void {
+  for (const [id, claim] of draft.state.claims) {
+    if (claim.kind !== "running" || claim.stopping === null || claim.stopping.interruptAt === null) continue;
+    draft.setClaim(id, { ...claim, stopping: { ...claim.stopping, interruptAt: null } }, { memoryOnly: true });
+    draft.effect({ kind: "stop_run", runId: claim.runId, why: claim.stopping.why });
   }
 }

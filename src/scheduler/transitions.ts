@@ -132,6 +132,7 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
     threadId,
     workspace: draft.state.workspaces.get(issue.id) ?? null,
     why: claim.why,
+    error: claim.error,
   });
   draft.log("info", "run started", issue, { run_id: id, attempt: claim.attempt, why: claim.why });
 }
@@ -140,7 +141,7 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
 export function stopRun(draft: Draft, env: Env, claim: RunningClaim, reason: StopReason | { readonly budget: string }): void {
   const why = typeof reason === "string" ? reason : "budget";
   const detail = typeof reason === "string" ? null : reason.budget;
-  const graceMs = why === "terminal" ? env.settings.agent.finishGraceMs : 0;
+  const graceMs = graceOf(why, env);
   const interruptAt = graceMs > 0 ? env.now + graceMs : null;
   draft.setClaim(
     claim.issue.id,
@@ -150,7 +151,13 @@ export function stopRun(draft: Draft, env: Env, claim: RunningClaim, reason: Sto
   draft.effect(
     interruptAt === null
       ? { kind: "stop_run", runId: claim.runId, why }
-      : { kind: "finish_run", runId: claim.runId },
+      : { kind: "finish_run", runId: claim.runId, why },
   );
   draft.log("info", "stopping run", claim.issue, { run_id: claim.runId, why });
+}
+
+/** How long a turn may go on until it ends by itself, in milliseconds; 0 = it is interrupted at once. */
+function graceOf(why: StopReason, env: Env): number {
+  if (why === "terminal") return env.settings.agent.finishGraceMs;
+  return why === "shutdown" ? env.settings.shutdown.drainMs : 0;
 }

@@ -1,0 +1,177 @@
+/** The orchestrator as a service: boots from the ledger, keeps loop, effects and runs together, and stops in order. */
+import type { AgentBackend } from "../agent/port.ts";
+import type { RunJournal } from "../agent/run-port.ts";
+import type { AgentEvent } from "../domain/events.ts";
+import type { DurableChange, DurableState } from "../domain/claim.ts";
+import type { IssueId, RunId } from "../domain/ids.ts";
+import type { TokenCounts } from "../domain/tokens.ts";
+import type { Host, ProcessIdentity } from "../host/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Service } from "../lib/service.ts";
+import type { Event, OperatorCommand } from "../scheduler/events.ts";
+import type { State } from "../scheduler/state.ts";
+import type { WorkflowWatcher } from "../workflow/reload.ts";
+import type { Workspaces } from "../workspace/workspace.ts";
+import { Effects } from "./effects.ts";
+import { LiveRuns, messageOf } from "./live.ts";
+import { Loop } from "./loop.ts";
+import { reapOrphans } from "./recover.ts";
+import { Runs } from "./runs.ts";
+import { buildSnapshot } from "./snapshot.ts";
+import type { Trackers } from "./trackers.ts";
+
+/** What the orchestrator needs of the ledger. */
+export interface OrchestratorLedger extends RunJournal {
+  loadState(): DurableState;
+  commit(change: DurableChange): void;
+  liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
+  totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
+  unbindThread(issueId: IssueId): void;
+  callsInDoubt(issueId: IssueId): readonly string[];
+  appendEvent(event: {
+    readonly runId: RunId;
+    readonly issueId: IssueId;
+    readonly at: number;
+    readonly event: string;
+    readonly message: string | null;
+  }): void;
+}
+
+export interface OrchestratorDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ledger: OrchestratorLedger;
+  readonly host: Host;
+  readonly workspaces: Workspaces;
+  readonly backend: AgentBackend;
+  readonly trackers: Trackers;
+  readonly workflow: WorkflowWatcher;
+}
+
+/** Called after the state moved, and for each agent event; must be quick and must not throw. */
+export interface Observer {
+  changed?(): void;
+  agentEvent?(runId: RunId, issueId: IssueId, event: AgentEvent): void;
+}
+
+/** Kinds that are too many or too empty for a row of their own; token counts have their own tables. */
+const UNRECORDED: ReadonlySet<AgentEvent["kind"]> = new Set(["tokens", "rate_limits", "notification", "other_message"]);
+
+export class Orchestrator implements Service {
+  readonly #deps: OrchestratorDeps;
+  readonly #live: LiveRuns;
+  readonly #loop: Loop;
+  readonly #runs: Runs;
+  readonly #effects: Effects;
+  readonly #observers = new Set<Observer>();
+  #started = false;
+
+  constructor(deps: OrchestratorDeps) {
+    this.#deps = deps;
+    const { clock, log, ledger, workspaces, backend, trackers, workflow } = deps;
+    const post = (event: Event): void => this.#loop.post(event);
+    this.#live = new LiveRuns(ledger.totals());
+    this.#runs = new Runs({
+      workspaces,
+      backend,
+      clock,
+      log,
+      post,
+      journal: ledger,
+      live: this.#live,
+      onAgentEvent: (runId, issueId, event) => this.#onAgentEvent(runId, issueId, event),
+    });
+    this.#effects = new Effects({
+      log,
+      trackers,
+      workspaces,
+      post,
+      runs: this.#runs,
+      state: () => this.#loop.state,
+      workflow: () => workflow.current(),
+      checkWorkflow: () => workflow.checkNow(),
+      unbindThread: (issueId) => ledger.unbindThread(issueId),
+      callsInDoubt: (issueId) => ledger.callsInDoubt(issueId),
+    });
+    this.#loop = new Loop({
+      clock,
+      log,
+      settings: () => workflow.current().settings,
+      commit: (change) => ledger.commit(change),
+      perform: (effect) => this.#effects.perform(effect),
+      beforeTimer: () => this.#runs.flushActivity(),
+      changed: () => this.#changed(),
+    });
+  }
+
+  get state(): State {
+    return this.#loop.state;
+  }
+
+  /** Ends what an earlier daemon left running, restores its claims, and dispatches from then on. */
+  async start(): Promise<void> {
+    if (this.#started) return;
+    this.#started = true;
+    await reapOrphans(this.#deps);
+    this.post({ kind: "boot", durable: this.#deps.ledger.loadState() });
+  }
+
+  post(event: Event): void {
+    this.#loop.post(event);
+  }
+
+  operate(command: OperatorCommand): void {
+    this.post({ kind: "operator", command });
+  }
+
+  /** Adds an observer; the answer removes it. */
+  observe(observer: Observer): () => void {
+    this.#observers.add(observer);
+    return () => this.#observers.delete(observer);
+  }
+
+  snapshot(): Readonly<Record<string, unknown>> {
+    const { clock, workflow } = this.#deps;
+    const { settings, loadedAt } = workflow.current();
+    return buildSnapshot({
+      now: clock.now(),
+      state: this.#loop.state,
+      live: this.#live,
+      trackerKind: settings.tracker.kind,
+      workflow: { path: settings.workflowPath, revision: settings.revision, loadedAt, lastError: workflow.lastError },
+      ledgerError: this.#loop.ledgerError,
+      invariantBreaches: this.#loop.breaches,
+    });
+  }
+
+  /** Drains: turns may end within `shutdown.drain_ms`, then they are interrupted. Resolves when no run and no read is left. */
+  async stop(): Promise<void> {
+    if (!this.#started) return;
+    this.post({ kind: "shutdown" });
+    await this.#settle();
+  }
+
+  /** Interrupts every run at once; a {@link stop} that is waiting resolves all the sooner. */
+  kill(): void {
+    this.post({ kind: "stop_runs" });
+  }
+
+  async #settle(): Promise<void> {
+    await this.#runs.idle();
+    await this.#effects.stop();
+    this.#loop.flush();
+    this.#loop.stop();
+  }
+
+  #changed(): void {
+    for (const observer of this.#observers) observer.changed?.();
+  }
+
+  #onAgentEvent(runId: RunId, issueId: IssueId, event: AgentEvent): void {
+    if (!UNRECORDED.has(event.kind)) {
+      this.#deps.ledger.appendEvent({ runId, issueId, at: event.at, event: event.kind, message: messageOf(event) });
+    }
+    for (const observer of this.#observers) observer.agentEvent?.(runId, issueId, event);
+  }
+}

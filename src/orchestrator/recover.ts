@@ -1,0 +1,26 @@
+/** Before anything is dispatched: no process of an earlier run may be left, so that a workspace never has two agents. */
+import type { RunId } from "../domain/ids.ts";
+import type { Host, ProcessIdentity } from "../host/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+
+export interface RecoverDeps {
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly ledger: {
+    liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
+    processEnded(runId: RunId, at: number): void;
+  };
+}
+
+/** Ends the process trees that an unclean stop left behind; each is recorded as ended only when nothing of it is left. */
+export async function reapOrphans({ host, clock, log, ledger }: RecoverDeps): Promise<void> {
+  await Promise.all(
+    ledger.liveProcesses().map(async ({ runId, identity }) => {
+      const ended = await host.reap(identity);
+      ledger.processEnded(runId, clock.now());
+      if (ended > 0) log.warn({ run_id: runId, pid: identity.pid, processes: ended }, "ended processes of an earlier run");
+    }),
+  );
+}

@@ -1,0 +1,361 @@
+import { describe, expect, it } from "vitest";
+import type { Claim } from "../domain/claim.ts";
+import { failed } from "../domain/outcome.ts";
+import { makeIssue, makeSettings } from "../../test/support/issues.ts";
+import { SchedulerDriver } from "../../test/support/scheduler.ts";
+
+const issue = makeIssue("ENG-1");
+const done = { ...issue, state: "Done" };
+const parked = { ...issue, state: "Human Review" };
+
+function workspaceOf(of = issue) {
+  return { issueId: of.id, identifier: of.identifier, path: `/w/${of.identifier}`, host: "local", createdAt: 1 };
+}
+
+/** A driver whose issue is in a claim of this kind, with a known workspace. */
+function driverIn(kind: Claim["kind"] | "none"): SchedulerDriver {
+  const driver = new SchedulerDriver();
+  driver.dispatch(issue);
+  driver.send({ kind: "run_prepared", runId: driver.runIdOf(issue), workspace: workspaceOf() });
+  if (kind === "none") driver.endRun(issue, { kind: "succeeded" }, { issue: parked });
+  if (kind === "waiting") driver.endRun(issue, failed("agent", "boom"));
+  if (kind === "blocked") driver.endRun(issue, failed("config_refused", "no such policy", { retryable: false }));
+  if (kind === "cleaning") driver.endRun(issue, { kind: "succeeded" }, { issue: done });
+  expect(driver.claim(issue)?.kind ?? "none").toBe(kind);
+  return driver;
+}
+
+describe("a candidate that is eligible", () => {
+  it("is looked at once more, then runs with attempt null", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    driver.tick([issue]);
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+    expect(driver.change).toBeNull();
+    driver.answerRefresh([issue]);
+    expect(driver.effect("start_run")).toMatchObject({ issue, attempt: null, threadId: null, why: "dispatch" });
+    expect(driver.change?.facts[0]).toMatchObject({ kind: "run_started", issue });
+  });
+
+  it("doesn't run when the look finds it changed", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    driver.tick([issue]);
+    driver.answerRefresh([parked]);
+    expect(driver.claim(issue)).toBeUndefined();
+    expect(driver.effect("start_run")).toBeUndefined();
+  });
+
+  it("is unclaimed again when the look fails, and comes back with the next poll", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    driver.tick([issue]);
+    const refresh = driver.effect("refresh");
+    driver.send({
+      kind: "refresh_failed",
+      check: refresh?.check ?? 0,
+      ids: [issue.id],
+      failure: { code: "tracker_request", message: "down", resetAt: null },
+    });
+    expect(driver.claim(issue)).toBeUndefined();
+    driver.dispatch(issue);
+    expect(driver.claim(issue)?.kind).toBe("running");
+  });
+
+  it("ignores an answer to an older look", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    driver.tick([issue]);
+    driver.send({ kind: "refreshed", check: -1, ids: [issue.id], issues: [issue] });
+    expect(driver.effect("start_run")).toBeUndefined();
+  });
+});
+
+describe("an issue seen terminal", () => {
+  it("none: its known workspace is cleaned", () => {
+    const driver = driverIn("none");
+    driver.tick([], [done]);
+    expect(driver.effect("clean")?.record.path).toBe("/w/ENG-1");
+    expect(driver.claim(issue)?.kind).toBe("cleaning");
+  });
+
+  it("running: its turn gets the grace to end by itself, then is interrupted", () => {
+    const driver = driverIn("running");
+    driver.tick([], [done]);
+    expect(driver.effect("finish_run")).toMatchObject({ why: "terminal" });
+    expect(driver.effect("stop_run")).toBeUndefined();
+    driver.advance(9_999);
+    expect(driver.effect("stop_run")).toBeUndefined();
+    driver.advance(1);
+    expect(driver.effect("stop_run")).toMatchObject({ why: "terminal" });
+    driver.advance(1);
+    expect(driver.effect("stop_run")).toBeUndefined();
+  });
+
+  it.each(["waiting", "blocked"] as const)("%s: cleaned", (kind) => {
+    const driver = driverIn(kind);
+    driver.tick([], [done]);
+    expect(driver.claim(issue)?.kind).toBe("cleaning");
+  });
+
+  it("is released without a clean-up where no workspace is known", () => {
+    const driver = new SchedulerDriver();
+    driver.dispatch(issue);
+    driver.endRun(issue, { kind: "succeeded" }, { issue: done });
+    expect(driver.claim(issue)).toBeUndefined();
+    expect(driver.effect("clean")).toBeUndefined();
+  });
+});
+
+describe("an issue inactive, unroutable or absent from a complete answer", () => {
+  const others = { inactive: [parked], unroutable: [{ ...issue, dispatchable: false }], absent: [] };
+  it.each(Object.entries(others))("running, %s: stopped, released, workspace kept", (_name, others) => {
+    const driver = driverIn("running");
+    driver.tick([], others);
+    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
+    const last = others[0] ?? null;
+    driver.endRun(issue, { kind: "cancelled", by: "tracker", message: "" }, { issue: last });
+    expect(driver.claim(issue)).toBeUndefined();
+    expect(driver.effect("clean")).toBeUndefined();
+    expect(driver.state.workspaces.has(issue.id)).toBe(true);
+  });
+
+  it.each(["waiting", "blocked"] as const)("%s: released", (kind) => {
+    for (const seen of Object.values(others)) {
+      const driver = driverIn(kind);
+      driver.tick([], seen);
+      expect(driver.claim(issue)).toBeUndefined();
+    }
+  });
+
+  it("running in the to-do state: a blocker that appeared later stops nothing", () => {
+    const driver = driverIn("running");
+    const gated = { ...issue, dispatchable: false, blocked_by: [{ id: "b", identifier: "ENG-0", state: "Todo" }] };
+    driver.tick([gated]);
+    expect(driver.effect("stop_run")).toBeUndefined();
+  });
+
+  it("waiting in the to-do state: a blocker that appeared since holds it back", () => {
+    const driver = driverIn("waiting");
+    driver.tick([{ ...issue, dispatchable: false, blocked_by: [{ id: "b", identifier: "ENG-0", state: "Todo" }] }]);
+    expect(driver.claim(issue)).toBeUndefined();
+  });
+});
+
+describe("a read that failed", () => {
+  it.each(["running", "waiting", "blocked", "cleaning"] as const)("changes nothing of a %s claim", (kind) => {
+    const driver = driverIn(kind);
+    const before = driver.claim(issue);
+    driver.advance(30_000);
+    const poll = driver.effect("poll");
+    expect(poll).toBeDefined();
+    const after = driver.claim(issue);
+    driver.send({ kind: "poll_failed", poll: poll?.poll ?? 0, failure: { code: "tracker_status", message: "500", resetAt: null } });
+    expect(driver.claim(issue)).toBe(after);
+    expect(driver.claim(issue)?.kind).toBe(before?.kind);
+  });
+
+  it("is asked for less and less, and a good answer ends that", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    const waits: number[] = [];
+    for (let failures = 0; failures < 8; failures += 1) {
+      const poll = driver.effect("poll");
+      driver.send({ kind: "poll_failed", poll: poll?.poll ?? 0, failure: { code: "tracker_request", message: "x", resetAt: null } });
+      waits.push(driver.state.nextPollAt - driver.now);
+      driver.now = driver.state.nextPollAt;
+      driver.send({ kind: "timer" });
+    }
+    expect(waits[0]).toBeGreaterThanOrEqual(30_000);
+    expect(waits[1]).toBeGreaterThan(waits[0] ?? 0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);
+    driver.tick([]);
+    expect(driver.state.nextPollAt - driver.now).toBe(30_000);
+    expect(driver.state.tracker).toMatchObject({ failures: 0, lastError: null });
+  });
+
+  it("throttled: no read and no dispatch until the stated reset", () => {
+    const driver = driverIn("waiting");
+    driver.advance(30_000);
+    const poll = driver.effect("poll");
+    driver.send({
+      kind: "poll_failed",
+      poll: poll?.poll ?? 0,
+      failure: { code: "tracker_rate_limited", message: "slow down", resetAt: driver.now + 90_000 },
+    });
+    expect(driver.claim(issue)?.kind).toBe("waiting");
+    driver.advance(89_999);
+    expect(driver.effect("poll")).toBeUndefined();
+    expect(driver.effect("refresh")).toBeUndefined();
+    driver.advance(1);
+    expect(driver.effect("poll")).toBeDefined();
+  });
+});
+
+describe("an event of an old run", () => {
+  it("changes no claim", () => {
+    const driver = driverIn("running");
+    const oldRun = driver.runIdOf(issue);
+    driver.endRun(issue, failed("agent", "boom"));
+    driver.advance(60_000);
+    driver.answerRefresh([issue]);
+    const current = driver.claim(issue);
+    expect(current).toMatchObject({ kind: "running", attempt: 1 });
+    driver.send({ kind: "run_activity", runId: oldRun, at: driver.now + 5, open: 3 });
+    driver.send({
+      kind: "run_ended",
+      runId: oldRun,
+      result: { outcome: { kind: "succeeded" }, issue: done, turns: 9, threadId: null, changed: null },
+    });
+    expect(driver.claim(issue)).toBe(current);
+  });
+});
+
+describe("a blocked issue", () => {
+  it("stays blocked while neither its state nor its labels change", () => {
+    const driver = driverIn("blocked");
+    driver.tick([{ ...issue, title: "other title", updated_at: "2026-02-02T00:00:00Z" }]);
+    expect(driver.claim(issue)?.kind).toBe("blocked");
+  });
+
+  it.each([
+    ["state", { state: "In Progress" }],
+    ["labels", { labels: ["again"] }],
+  ])("goes on with its thread when its %s changed", (_name, change) => {
+    const driver = driverIn("blocked");
+    driver.tick([{ ...issue, ...change }]);
+    driver.answerRefresh([{ ...issue, ...change }]);
+    expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-1", why: "unblocked" });
+  });
+});
+
+describe("a clean-up", () => {
+  it("forgets the workspace and, the ticket being active again, lets it be dispatched", () => {
+    const driver = driverIn("cleaning");
+    driver.tick([issue]);
+    expect(driver.claim(issue)?.kind).toBe("cleaning");
+    driver.send({ kind: "cleaned", issueId: issue.id });
+    expect(driver.state.workspaces.size).toBe(0);
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+
+  it("that failed is tried again at a later tick", () => {
+    const driver = driverIn("cleaning");
+    driver.send({ kind: "clean_failed", issueId: issue.id, message: "busy" });
+    expect(driver.claim(issue)).toBeUndefined();
+    driver.tick([], [done]);
+    expect(driver.effect("clean")).toBeDefined();
+  });
+});
+
+describe("an operator", () => {
+  it("stop: the run ends and the ticket is blocked", () => {
+    const driver = driverIn("running");
+    driver.send({ kind: "operator", command: { kind: "stop", issueId: issue.id } });
+    expect(driver.effect("stop_run")).toMatchObject({ why: "operator_stop" });
+    driver.endRun(issue, { kind: "cancelled", by: "operator", message: "" });
+    expect(driver.claimOf("blocked", issue).why).toBe("operator");
+  });
+
+  it.each(["waiting", "blocked"] as const)("retry of a %s ticket: due now, attempt kept", (kind) => {
+    const driver = driverIn(kind);
+    const { attempt } = driver.claimOf(kind, issue);
+    driver.send({ kind: "operator", command: { kind: "retry", issueId: issue.id } });
+    driver.answerRefresh([issue]);
+    expect(driver.claimOf("running", issue).attempt).toBe(attempt);
+  });
+
+  it("release: forgotten, and eligible at the next tick", () => {
+    const driver = driverIn("blocked");
+    driver.send({ kind: "operator", command: { kind: "release", issueId: issue.id } });
+    expect(driver.claim(issue)).toBeUndefined();
+    driver.dispatch(issue);
+    expect(driver.claimOf("running", issue).threadId).toBeNull();
+  });
+
+  it("pause: nothing new starts, a due retry keeps its attempt; resume serves it", () => {
+    const driver = driverIn("waiting");
+    driver.send({ kind: "operator", command: { kind: "pause" } });
+    driver.advance(60_000);
+    expect(driver.effect("refresh")).toBeUndefined();
+    expect(driver.claimOf("waiting", issue).attempt).toBe(1);
+    driver.send({ kind: "operator", command: { kind: "resume" } });
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+});
+
+describe("shutdown", () => {
+  it("lets turns end within the drain time, then interrupts, and costs no attempt", () => {
+    const driver = driverIn("running");
+    driver.send({ kind: "shutdown" });
+    expect(driver.effect("finish_run")).toMatchObject({ why: "shutdown" });
+    driver.advance(30_000);
+    expect(driver.effect("stop_run")).toMatchObject({ why: "shutdown" });
+    driver.endRun(issue, { kind: "cancelled", by: "shutdown", message: "" });
+    expect(driver.claimOf("waiting", issue)).toMatchObject({ attempt: null, why: "shutdown", threadId: "thread-1" });
+  });
+
+  it("a second signal interrupts at once, once", () => {
+    const driver = driverIn("running");
+    driver.send({ kind: "shutdown" });
+    driver.send({ kind: "stop_runs" });
+    expect(driver.effect("stop_run")).toMatchObject({ why: "shutdown" });
+    driver.send({ kind: "stop_runs" });
+    expect(driver.effect("stop_run")).toBeUndefined();
+  });
+});
+
+describe("boot", () => {
+  it("takes up a run that was alive, on its thread, at no cost, and closes its row", () => {
+    const before = driverIn("running");
+    before.send({ kind: "run_thread", runId: before.runIdOf(issue), threadId: "thread-9" });
+    const claim = before.claimOf("running", issue);
+    const driver = new SchedulerDriver();
+    driver.send({
+      kind: "boot",
+      durable: { claims: new Map([[issue.id, claim]]), workspaces: before.state.workspaces, pauses: new Map() },
+    });
+    expect(driver.change?.facts).toMatchObject([{ kind: "run_ended", runId: claim.runId }]);
+    driver.answerRefresh([issue]);
+    expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-9", attempt: null, why: "recovered" });
+  });
+
+  it("keeps waits, blocks and an operator's pause, and does an interrupted clean-up again", () => {
+    for (const kind of ["waiting", "blocked", "cleaning"] as const) {
+      const before = driverIn(kind);
+      before.send({ kind: "operator", command: { kind: "pause" } });
+      const driver = new SchedulerDriver();
+      driver.now = before.now;
+      driver.send({ kind: "boot", durable: before.state });
+      expect(driver.claim(issue)).toEqual(before.claim(issue));
+      expect(driver.state.pauses.has("operator")).toBe(true);
+      expect(driver.effect("clean") !== undefined).toBe(kind === "cleaning");
+    }
+  });
+});
+
+describe("settings", () => {
+  it("tracker.excluded_labels keep an issue out and stop a running one", () => {
+    const settings = makeSettings({ tracker: { excludedLabels: ["hold"] } });
+    const driver = new SchedulerDriver(settings);
+    const held = { ...issue, labels: ["hold"] };
+    driver.boot();
+    driver.tick([held]);
+    expect(driver.effect("refresh")).toBeUndefined();
+    driver.dispatch(issue);
+    driver.tick([held]);
+    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
+  });
+
+  it("a broken workflow file stops dispatch, never reconciliation, until it is mended", () => {
+    const driver = driverIn("running");
+    const other = makeIssue("ENG-2");
+    driver.send({ kind: "workflow_broken", message: "line 3" });
+    driver.tick([issue, other]);
+    expect(driver.effect("refresh")).toBeUndefined();
+    driver.tick([other], [done]);
+    expect(driver.effect("finish_run")).toBeDefined();
+    driver.send({ kind: "workflow_mended" });
+    expect(driver.effect("refresh")?.ids).toEqual([other.id]);
+  });
+});

@@ -1,0 +1,114 @@
+/** Drives the pure scheduler by hand: a state, a time, and what the last event asked for. */
+import type { Claim, DurableChange } from "../../src/domain/claim.ts";
+import type { RunId } from "../../src/domain/ids.ts";
+import type { Issue } from "../../src/domain/issue.ts";
+import type { RunOutcome, RunResult } from "../../src/domain/outcome.ts";
+import type { Settings } from "../../src/domain/settings.ts";
+import type { Effect } from "../../src/scheduler/effects.ts";
+import type { Event } from "../../src/scheduler/events.ts";
+import { findBreaches } from "../../src/scheduler/invariants.ts";
+import { reduce } from "../../src/scheduler/reduce.ts";
+import { initialState, type State } from "../../src/scheduler/state.ts";
+import { nextWakeAt } from "../../src/scheduler/timers.ts";
+import { makeSettings } from "./issues.ts";
+
+export class SchedulerDriver {
+  state: State = initialState();
+  now = 1_000_000;
+  settings: Settings;
+  effects: readonly Effect[] = [];
+  change: DurableChange | null = null;
+  #seed = 1;
+  #poll: Extract<Effect, { kind: "poll" }> | undefined;
+
+  constructor(settings: Settings = makeSettings()) {
+    this.settings = settings;
+  }
+
+  /** Applies one event; a broken invariant fails the test that caused it. */
+  send(event: Event): readonly Effect[] {
+    const decision = reduce(this.state, event, { now: this.now, settings: this.settings, seed: (this.#seed += 1) });
+    this.state = decision.state;
+    this.effects = decision.effects;
+    this.change = decision.change;
+    this.#poll = this.effect("poll") ?? this.#poll;
+    const breaches = findBreaches(this.state);
+    if (breaches.length > 0) throw new Error(breaches.join("; "));
+    return decision.effects;
+  }
+
+  effect<K extends Effect["kind"]>(kind: K): Extract<Effect, { kind: K }> | undefined {
+    return this.effects.find((effect): effect is Extract<Effect, { kind: K }> => effect.kind === kind);
+  }
+
+  claim(issue: Issue): Claim | undefined {
+    return this.state.claims.get(issue.id);
+  }
+
+  /** The claim, which must be of this kind. */
+  claimOf<K extends Claim["kind"]>(kind: K, issue: Issue): Extract<Claim, { kind: K }> {
+    const claim = this.claim(issue);
+    if (claim?.kind !== kind) throw new Error(`${issue.identifier} is ${claim?.kind ?? "unclaimed"}, not ${kind}`);
+    return claim as Extract<Claim, { kind: K }>;
+  }
+
+  advance(ms: number): readonly Effect[] {
+    this.now += ms;
+    return this.send({ kind: "timer" });
+  }
+
+  get wakeAt(): number | null {
+    return nextWakeAt(this.state, this.settings, this.now);
+  }
+
+  boot(): void {
+    this.send({ kind: "boot", durable: { claims: new Map(), workspaces: new Map(), pauses: new Map() } });
+  }
+
+  /** One whole tick: the poll is due, and the tracker answers with the candidates and with what else it knows of tracked ids. */
+  tick(candidates: readonly Issue[], others: readonly Issue[] = []): readonly Effect[] {
+    if (this.state.polling === null) {
+      this.now = Math.max(this.now, this.state.nextPollAt);
+      this.send({ kind: "timer" });
+    }
+    const poll = this.#poll;
+    if (poll === undefined || poll.poll !== this.state.polling) throw new Error("no poll is due");
+    return this.send({
+      kind: "polled",
+      poll: poll.poll,
+      candidates,
+      tracked: [...candidates, ...others].filter((issue) => poll.ids.includes(issue.id)),
+      trackedIds: poll.ids,
+    });
+  }
+
+  /** Answers the look before a start. */
+  answerRefresh(issues: readonly Issue[]): readonly Effect[] {
+    const refresh = this.effect("refresh");
+    if (refresh === undefined) throw new Error("nothing is being looked at");
+    return this.send({ kind: "refreshed", check: refresh.check, ids: refresh.ids, issues });
+  }
+
+  /** Polls and confirms, so that every issue that may run does; what is claimed already is still there, unchanged. */
+  dispatch(...issues: readonly Issue[]): void {
+    if (this.state.nextPollAt === 0) this.boot();
+    const claimed = [...this.state.claims.values()].map((claim) => claim.issue);
+    this.tick(
+      issues,
+      claimed.filter((issue) => issues.every((other) => other.id !== issue.id)),
+    );
+    if (this.effect("refresh") !== undefined) this.answerRefresh(issues);
+  }
+
+  runIdOf(issue: Issue): RunId {
+    return this.claimOf("running", issue).runId;
+  }
+
+  endRun(issue: Issue, outcome: RunOutcome, extra: Partial<RunResult> = {}): readonly Effect[] {
+    return this.send({
+      kind: "run_ended",
+      runId: this.runIdOf(issue),
+      result: { outcome, issue, turns: 1, threadId: "thread-1", changed: true, ...extra },
+    });
+  }
+}
