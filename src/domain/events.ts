@@ -30,7 +30,12 @@ export type AgentEventBody =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string }
   | { readonly kind: "plan"; readonly text: string }
-  | { readonly kind: "command"; readonly command: string; readonly exitCode: number | null; readonly outputTail: string }
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      readonly exitCode: number | null;
+      readonly outputTail: string;
+    }
   | { readonly kind: "file_change"; readonly paths: readonly string[] }
   | { readonly kind: "compaction" }
   | { readonly kind: "warning"; readonly text: string }

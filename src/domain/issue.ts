@@ -9,13 +9,7 @@ export interface Blocker {
 }
 
 /** Values that survive a round trip through JSON. */
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** One ticket. Every field is always present; the names are those of templates and of the API. */
 export interface Issue {

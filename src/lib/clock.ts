@@ -1,5 +1,4 @@
 /** Time as a service: everything that waits does it through a Clock, so that tests own the time. */
-import { setTimeout as wait } from "node:timers/promises";
 
 /** A timer that has been armed. Cancelling twice, or after it fired, does nothing. */
 export interface Timer {
@@ -15,6 +14,9 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** A way to arm a timer: all that a sleep needs of a clock. */
+type SetTimer = Clock["setTimer"];
+
 /** setTimeout's own limit; a longer wait wraps around to 1 ms, so it is cut and armed again. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
@@ -28,11 +30,28 @@ function armTimer(delayMs: number, fire: () => void): Timer {
   return { cancel: () => clearTimeout(handle) };
 }
 
+/** Makes a clock's `sleep` of its `setTimer`. Nothing stays armed or attached once the promise is settled. */
+export function createSleep(setTimer: SetTimer): Clock["sleep"] {
+  return (delayMs, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const timer = setTimer(delayMs, () => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    });
+    function onAbort(): void {
+      timer.cancel();
+      // The reason is whatever the caller aborted with, which need not be an Error.
+      reject(signal?.reason);
+    }
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+    return promise;
+  };
+}
+
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   setTimer: armTimer,
-  async sleep(delayMs, signal) {
-    await wait(Math.min(Math.max(delayMs, 0), MAX_DELAY_MS), undefined, signal === undefined ? {} : { signal });
-  },
+  sleep: createSleep(armTimer),
 };

@@ -26,6 +26,8 @@ export async function createTracker(deps: TrackerDeps): Promise<Tracker> {
     case "linear":
       return (await import("./linear/adapter.ts")).createLinearTracker(deps);
     default:
-      throw new AppError("unsupported_tracker_kind", `tracker.kind: "${kind}" is not supported; use local or linear`, { kind });
+      throw new AppError("unsupported_tracker_kind", `tracker.kind: "${kind}" is not supported; use local or linear`, {
+        kind,
+      });
   }
 }

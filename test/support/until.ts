@@ -1,0 +1,24 @@
+/** Waiting for something that no event announces. */
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Generous: a loaded machine may take seconds to start a process. Only a test that fails waits this long. */
+const DEADLINE_MS = 20_000;
+const POLL_MS = 10;
+
+/** An answer that isn't "not yet". */
+type Ready<T> = Exclude<T, undefined | null | false>;
+
+function isReady<T>(answer: T): answer is Ready<T> {
+  return answer !== undefined && answer !== null && answer !== false;
+}
+
+/** Asks `probe` until it answers something other than undefined, null or false, and answers that. Fails by naming `what`. */
+export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<Ready<T>> {
+  const deadline = performance.now() + DEADLINE_MS;
+  for (;;) {
+    const answer = await probe();
+    if (isReady(answer)) return answer;
+    if (performance.now() > deadline) throw new Error(`gave up waiting until ${what}`);
+    await pause(POLL_MS);
+  }
+}
