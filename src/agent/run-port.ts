@@ -55,7 +55,12 @@ export interface RunListener {
 export interface RunJournal {
   processSpawned(runId: RunId, identity: ProcessIdentity, at: number): void;
   processEnded(runId: RunId, at: number): void;
-  turnIntended(turn: { readonly runId: RunId; readonly turn: number; readonly intentId: string; readonly at: number }): void;
+  turnIntended(turn: {
+    readonly runId: RunId;
+    readonly turn: number;
+    readonly intentId: string;
+    readonly at: number;
+  }): void;
   turnStarted(turn: {
     readonly runId: RunId;
     readonly turn: number;

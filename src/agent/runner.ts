@@ -1,15 +1,17 @@
 /** One run as a pipeline over one value: each step is a no-op once the outcome is decided, and the first reason wins (section 16.5). */
 import { randomUUID } from "node:crypto";
 import type { RunPhase, StopReason, WorkspaceRecord } from "../domain/claim.ts";
-import { assertNever, errorMessage, isAppError } from "../domain/errors.ts";
+import { assertNever } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
 import { failed, type Fingerprint, type RunOutcome, type RunResult } from "../domain/outcome.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { renderPrompt } from "../workflow/template.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
-import { SessionStartError, type AgentBackend, type AgentSession, type TurnEnd } from "./port.ts";
+import type { AgentBackend, AgentSession, TurnEnd } from "./port.ts";
 import { continuationPrompt, resumePrompt } from "./prompt.ts";
+import { rereadIssue } from "./reread.ts";
+import { outcomeAfterTurn, outcomeOfError, outcomeOfStop } from "./run-outcomes.ts";
 import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
 import { createSessionListener } from "./session-listener.ts";
 import { createToolRunner } from "./tools.ts";
@@ -22,14 +24,15 @@ export interface RunnerDeps {
   readonly log: Log;
 }
 
-/** How long a failed read between turns waits before it is tried again; the agent sits idle meanwhile, and nothing is lost. */
-const REREAD_FIRST_MS = 1000;
-const REREAD_CAP_MS = 30_000;
-
 /** Starts the run; it reports through the listener and ends through `done`. */
 export function startRun(deps: RunnerDeps, request: RunRequest, listener: RunListener): Run {
   const run = new Runner(deps, request, listener);
-  return { done: run.execute(), finish: (why) => run.finish(why), stop: (why) => run.stop(why), steer: (text) => run.steer(text) };
+  return {
+    done: run.execute(),
+    finish: (why) => run.finish(why),
+    stop: (why) => run.stop(why),
+    steer: (text) => run.steer(text),
+  };
 }
 
 class Runner {
@@ -204,12 +207,18 @@ class Runner {
     journal.turnIntended({ runId, turn, intentId, at: clock.now() });
     this.#enter("turn");
     const end = await this.#endOfTurn(session.runTurn({ prompt, intentId }), session);
-    journal.turnEnded({ runId, turn, status: end.kind, error: end.kind === "failed" ? end.message : null, at: clock.now() });
+    journal.turnEnded({
+      runId,
+      turn,
+      status: end.kind,
+      error: end.kind === "failed" ? end.message : null,
+      at: clock.now(),
+    });
     if (end.kind === "completed") this.#listener.turnCompleted();
     this.#enter("between");
     this.#settleTurn(end);
     if (this.#outcome !== null) return null;
-    const issue = await this.#rereadIssue();
+    const issue = await this.#reread();
     if (this.#outcome !== null) return null;
     this.#issue = issue;
     if (issue !== null) this.#listener.issueSeen(issue);
@@ -237,6 +246,14 @@ class Runner {
     }
   }
 
+  async #reread(): Promise<Issue | null> {
+    const { signal } = this.#abort;
+    const { clock } = this.#deps;
+    const { issue, readIssue } = this.#request;
+    const seen = await rereadIssue({ clock, log: this.#log, signal, read: () => readIssue(issue.id, signal) });
+    return seen === "aborted" ? this.#issue : seen;
+  }
+
   #settleTurn(end: TurnEnd): void {
     switch (end.kind) {
       case "completed":
@@ -250,22 +267,6 @@ class Runner {
         return this.#decide({ kind: "needs_input", question: end.question });
       default:
         assertNever(end);
-    }
-  }
-
-  /** The ticket as it is now. A failed read is tried again in place, and never read as "ticket gone". */
-  async #rereadIssue(): Promise<Issue | null> {
-    const { signal } = this.#abort;
-    for (let delayMs = REREAD_FIRST_MS; ; delayMs = Math.min(delayMs * 2, REREAD_CAP_MS)) {
-      try {
-        return await this.#request.readIssue(this.#request.issue.id, signal);
-      } catch (error) {
-        if (signal.aborted) return this.#issue;
-        this.#log.warn({ err: error }, "reading the issue between turns failed; trying again");
-        const waitMs = Math.max(delayMs, resetIn(error, this.#deps.clock.now()));
-        await this.#deps.clock.sleep(waitMs, signal).catch(() => {});
-        if (this.#outcome !== null) return this.#issue;
-      }
     }
   }
 
@@ -304,47 +305,4 @@ class Runner {
     const after = await this.#fingerprint(workspace);
     return after === null ? null : after.head !== before.head || after.diff !== before.diff;
   }
-}
-
-function resetIn(error: unknown, now: number): number {
-  const resetAt = isAppError(error, "tracker_rate_limited") ? error.data["resetAt"] : undefined;
-  return typeof resetAt === "number" ? resetAt - now : 0;
-}
-
-/** The agent moved its ticket to the end and its turn completed: that is success, not a cancellation. */
-function outcomeAfterTurn(why: StopReason): RunOutcome {
-  return why === "terminal" ? { kind: "succeeded" } : outcomeOfStop(why);
-}
-
-function outcomeOfStop(why: StopReason): RunOutcome {
-  switch (why) {
-    case "terminal":
-      return { kind: "cancelled", by: "tracker", message: "the issue reached a terminal state" };
-    case "unroutable":
-      return { kind: "cancelled", by: "tracker", message: "the issue is no longer active or routable" };
-    case "stalled":
-      return { kind: "stalled", message: "no sign of life from the agent" };
-    case "turn_timeout":
-      return { kind: "timed_out", message: "no output within the turn timeout" };
-    case "operator_stop":
-    case "operator_release":
-      return { kind: "cancelled", by: "operator", message: "stopped by an operator" };
-    case "budget":
-      return failed("budget", "a budget was spent", { retryable: false });
-    case "shutdown":
-      return { kind: "cancelled", by: "shutdown", message: "the daemon was stopped" };
-    default:
-      return assertNever(why);
-  }
-}
-
-/** Expected failures carry a code; anything else is a fault of ours, and retried as such. */
-function outcomeOfError(error: unknown): RunOutcome {
-  if (error instanceof SessionStartError) return error.failure;
-  const message = errorMessage(error);
-  if (!isAppError(error)) return failed("internal", message);
-  if (error.code === "template_render_error" || error.code === "template_parse_error") return failed("template", message);
-  if (error.code === "hook_failed" || error.code === "hook_timeout") return failed("hook", message);
-  if (error.code.startsWith("workspace_") || error.code === "invalid_workspace_cwd") return failed("workspace", message);
-  return failed("internal", message);
 }

@@ -40,7 +40,9 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
   const byName = new Map(deps.tools.map((tool) => [tool.name, tool]));
   return async (name, callId, args) => {
     const tool = byName.get(name);
-    if (tool === undefined) return refusal("unknown_tool", `no tool named ${name}; there are: ${[...byName.keys()].join(", ")}`);
+    if (tool === undefined) {
+      return refusal("unknown_tool", `no tool named ${name}; there are: ${[...byName.keys()].join(", ")}`);
+    }
     const startedAt = deps.clock.now();
     let result: ToolResult;
     try {
@@ -66,10 +68,13 @@ function refusal(code: string, message: string): ToolResult {
 
 async function callInTime(tool: Tool, args: unknown, deps: ToolRunnerDeps): Promise<ToolResult> {
   const timeout = new AbortController();
-  const timer = deps.clock.setTimer(CALL_TIMEOUT_MS, () => timeout.abort(new Error(`no answer within ${CALL_TIMEOUT_MS} ms`)));
+  const timer = deps.clock.setTimer(CALL_TIMEOUT_MS, () =>
+    timeout.abort(new Error(`no answer within ${CALL_TIMEOUT_MS} ms`)),
+  );
   const signal = AbortSignal.any([timeout.signal, deps.signal]);
   const aborted = Promise.withResolvers<never>();
-  const onAbort = (): void => aborted.reject(signal.reason instanceof Error ? signal.reason : new Error("the run ended"));
+  const onAbort = (): void =>
+    aborted.reject(signal.reason instanceof Error ? signal.reason : new Error("the run ended"));
   if (signal.aborted) onAbort();
   signal.addEventListener("abort", onAbort, { once: true });
   try {

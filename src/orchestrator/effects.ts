@@ -82,7 +82,10 @@ export class Effects {
     try {
       const answer =
         tracker.poll === undefined
-          ? { candidates: await tracker.fetchIssuesByStates(states, signal), tracked: await tracker.fetchIssuesByIds(ids, signal) }
+          ? {
+              candidates: await tracker.fetchIssuesByStates(states, signal),
+              tracked: await tracker.fetchIssuesByIds(ids, signal),
+            }
           : await tracker.poll({ states, ids }, signal);
       this.#deps.post({ kind: "polled", poll, ...answer, trackedIds: ids });
     } catch (error) {

@@ -65,7 +65,8 @@ export class LiveRuns {
     if (event.kind === "rate_limits") this.#rateLimits = event.limits;
     const before = this.get(runId);
     const threadId = event.kind === "session_started" ? event.threadId : before.threadId;
-    const sessionId = event.kind === "turn_started" && threadId !== null ? `${threadId}-${event.turnId}` : before.sessionId;
+    const sessionId =
+      event.kind === "turn_started" && threadId !== null ? `${threadId}-${event.turnId}` : before.sessionId;
     this.#runs.set(runId, {
       ...before,
       threadId,

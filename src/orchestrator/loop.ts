@@ -112,10 +112,14 @@ export class Loop {
 
   /** A commit failed: the events stay queued and nothing new starts; what only stops a run is done all the same. */
   #holdBack(batch: readonly Event[], effects: readonly Effect[], error: unknown): void {
-    if (this.#ledgerError === null) this.#deps.log.error({ err: error }, "the ledger can't be written; scheduling waits");
+    if (this.#ledgerError === null) {
+      this.#deps.log.error({ err: error }, "the ledger can't be written; scheduling waits");
+    }
     this.#ledgerError = { message: errorMessage(error), at: this.#deps.clock.now() };
     this.#queue.unshift(...batch);
-    for (const effect of effects) if (effect.kind === "stop_run" || effect.kind === "finish_run") this.#deps.perform(effect);
+    for (const effect of effects) {
+      if (effect.kind === "stop_run" || effect.kind === "finish_run") this.#deps.perform(effect);
+    }
     this.#timer?.cancel();
     this.#armedFor = null;
     this.#timer = this.#deps.clock.setTimer(COMMIT_RETRY_MS, () => this.#drain());

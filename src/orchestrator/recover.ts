@@ -20,7 +20,9 @@ export async function reapOrphans({ host, clock, log, ledger }: RecoverDeps): Pr
     ledger.liveProcesses().map(async ({ runId, identity }) => {
       const ended = await host.reap(identity);
       ledger.processEnded(runId, clock.now());
-      if (ended > 0) log.warn({ run_id: runId, pid: identity.pid, processes: ended }, "ended processes of an earlier run");
+      if (ended > 0) {
+        log.warn({ run_id: runId, pid: identity.pid, processes: ended }, "ended processes of an earlier run");
+      }
     }),
   );
 }

@@ -67,7 +67,9 @@ export class Runs {
 
   /** Posts activity that was held back, so that a deadline isn't decided on an old time. */
   flushActivity(): void {
-    for (const [runId, activity] of this.#activity) if (activity.at > activity.postedAt) this.#postActivity(runId, activity);
+    for (const [runId, activity] of this.#activity) {
+      if (activity.at > activity.postedAt) this.#postActivity(runId, activity);
+    }
   }
 
   #postActivity(runId: RunId, activity: Activity): void {

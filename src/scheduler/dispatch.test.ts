@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { failed } from "../domain/outcome.ts";
 import type { Issue } from "../domain/issue.ts";
@@ -7,14 +7,18 @@ import { SchedulerDriver } from "../../test/support/scheduler.ts";
 import { retryDelayMs } from "./backoff.ts";
 import { compareIssues } from "./order.ts";
 
-const issues = fc.array(
-  fc.record({
-    identifier: fc.string({ minLength: 1, maxLength: 6 }).filter((name) => name.trim() !== ""),
-    priority: fc.option(fc.integer({ min: -1, max: 7 })),
-    created_at: fc.option(fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-02T00:00:00.5Z", "2025-12-31T23:00:00-05:00", "junk")),
-  }),
-  { maxLength: 12 },
-).map((rows) => rows.map((row, index) => makeIssue(row.identifier, { ...row, id: makeIssue(`${index}`).id })));
+const issues = fc
+  .array(
+    fc.record({
+      identifier: fc.string({ minLength: 1, maxLength: 6 }).filter((name) => name.trim() !== ""),
+      priority: fc.option(fc.integer({ min: -1, max: 7 })),
+      created_at: fc.option(
+        fc.constantFrom("2026-01-01T00:00:00Z", "2026-01-02T00:00:00.5Z", "2025-12-31T23:00:00-05:00", "junk"),
+      ),
+    }),
+    { maxLength: 12 },
+  )
+  .map((rows) => rows.map((row, index) => makeIssue(row.identifier, { ...row, id: makeIssue(`${index}`).id })));
 
 describe("dispatch order", () => {
   it("is priority 1 to 4, then everything else; oldest first, unknown last; then identifier", () => {
@@ -28,7 +32,10 @@ describe("dispatch order", () => {
       ["g", { priority: 9, created_at: "2022-01-01T00:00:00Z" }],
       ["h", { priority: 9, created_at: "2022-01-01T00:00:00Z" }],
     ];
-    const sorted = rows.map(([name, fields]) => makeIssue(name, fields)).toReversed().sort(compareIssues);
+    const sorted = rows
+      .map(([name, fields]) => makeIssue(name, fields))
+      .toReversed()
+      .toSorted(compareIssues);
     expect(sorted.map((issue) => issue.identifier)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"]);
   });
 
@@ -40,7 +47,10 @@ describe("dispatch order", () => {
           for (const b of list) {
             expect(Math.sign(compareIssues(a, b))).toBe(-Math.sign(compareIssues(b, a)) || 0);
             if (a !== b) expect(compareIssues(a, b)).not.toBe(0);
-            for (const c of list) if (compareIssues(a, b) <= 0 && compareIssues(b, c) <= 0) expect(compareIssues(a, c)).toBeLessThanOrEqual(0);
+            for (const c of list) {
+              const ordered = compareIssues(a, b) <= 0 && compareIssues(b, c) <= 0;
+              if (ordered) expect(compareIssues(a, c)).toBeLessThanOrEqual(0);
+            }
           }
         }
       }),
@@ -61,7 +71,12 @@ describe("caps", () => {
 
   it("holds per-state caps by normalized name, and lets other states pass", () => {
     const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgentsByState: { todo: 1 } } }));
-    const rows = [makeIssue("A"), makeIssue("B"), makeIssue("C", { state: "In Progress" }), makeIssue("D", { state: " TODO " })];
+    const rows = [
+      makeIssue("A"),
+      makeIssue("B"),
+      makeIssue("C", { state: "In Progress" }),
+      makeIssue("D", { state: " TODO " }),
+    ];
     driver.dispatch(...rows);
     expect([...driver.state.claims.values()].map((claim) => claim.issue.identifier)).toEqual(["A", "C"]);
   });
@@ -94,13 +109,17 @@ describe("caps", () => {
 
 describe("waiting for a slot", () => {
   it("says so, consumes no attempt, arms no timer, and waits first on a tie", () => {
-    const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 1 } }));
-    const [a, b] = [makeIssue("A"), makeIssue("B", { priority: 1 })];
-    driver.dispatch(a);
+    const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 2 } }));
+    const [a, b] = [makeIssue("A"), makeIssue("B")];
+    driver.dispatch(a, b);
     driver.endRun(a, failed("agent", "boom"));
-    driver.dispatch(b);
+    driver.settings = makeSettings({ agent: { maxConcurrentAgents: 1 } });
     driver.advance(60_000);
-    expect(driver.claimOf("waiting", a)).toMatchObject({ attempt: 1, dueAt: null, error: "no available orchestrator slots" });
+    expect(driver.claimOf("waiting", a)).toMatchObject({
+      attempt: 1,
+      dueAt: null,
+      error: "no available orchestrator slots",
+    });
     expect(driver.state.polling).not.toBeNull();
     expect(driver.wakeAt).toBe(null);
     const fresh = makeIssue("A2", { priority: null });
@@ -110,13 +129,12 @@ describe("waiting for a slot", () => {
   });
 
   it("wakes nobody while no slot is free", () => {
-    const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 20 } }));
+    const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 21 } }));
     const waiters = Array.from({ length: 20 }, (_, index) => makeIssue(`W${index}`));
-    const blocker = makeIssue("Z", { priority: 1 });
-    driver.dispatch(...waiters);
+    const blocker = makeIssue("Z");
+    driver.dispatch(...waiters, blocker);
     for (const waiter of waiters) driver.endRun(waiter, failed("agent", "boom"));
     driver.settings = makeSettings({ agent: { maxConcurrentAgents: 1 } });
-    driver.dispatch(blocker);
     let wakes = 0;
     const end = driver.now + 3_600_000;
     while ((driver.wakeAt ?? end) < end) {
@@ -188,11 +206,16 @@ describe("silence", () => {
 describe("retry delay", () => {
   it("never exceeds the cap nor falls below the base, for any attempt", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: 0, max: 10_000_000 }), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, cap, jitter) => {
-        const delay = retryDelayMs(attempt, cap, jitter);
-        expect(delay).toBeLessThanOrEqual(cap);
-        expect(delay).toBeGreaterThanOrEqual(Math.min(10_000 * 2 ** (attempt - 1), cap));
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 1000 }),
+        fc.integer({ min: 0, max: 10_000_000 }),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (attempt, cap, jitter) => {
+          const delay = retryDelayMs(attempt, cap, jitter);
+          expect(delay).toBeLessThanOrEqual(cap);
+          expect(delay).toBeGreaterThanOrEqual(Math.min(10_000 * 2 ** (attempt - 1), cap));
+        },
+      ),
     );
   });
 });

@@ -55,7 +55,9 @@ function listContenders(draft: Draft, now: number): Contender[] {
     if (claim.kind !== "waiting" || claim.check !== null) continue;
     if (claim.dueAt === null || claim.dueAt <= now) contenders.push({ issue: claim.issue, waiter: claim });
   }
-  for (const issue of draft.state.backlog) if (!draft.state.claims.has(issue.id)) contenders.push({ issue, waiter: null });
+  for (const issue of draft.state.backlog) {
+    if (!draft.state.claims.has(issue.id)) contenders.push({ issue, waiter: null });
+  }
   return contenders;
 }
 
@@ -132,7 +134,9 @@ function standBack(draft: Draft, claim: WaitingClaim): void {
   const { issue } = claim;
   if (claim.why === "dispatch") {
     draft.dropClaim(issue.id);
-    draft.patch({ backlog: [...draft.state.backlog.filter((other) => other.id !== issue.id), issue].sort(compareIssues) });
+    draft.patch({
+      backlog: [...draft.state.backlog.filter((other) => other.id !== issue.id), issue].toSorted(compareIssues),
+    });
     return;
   }
   draft.setClaim(issue.id, { ...claim, check: null, dueAt: null, error: NO_SLOT });

@@ -4,7 +4,12 @@ import type { IssueId, RunId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 
 export type Effect =
-  | { readonly kind: "poll"; readonly poll: number; readonly states: readonly string[]; readonly ids: readonly IssueId[] }
+  | {
+      readonly kind: "poll";
+      readonly poll: number;
+      readonly states: readonly string[];
+      readonly ids: readonly IssueId[];
+    }
   | { readonly kind: "refresh"; readonly check: number; readonly ids: readonly IssueId[] }
   | {
       readonly kind: "start_run";

@@ -4,12 +4,7 @@ import type { Settings } from "../domain/settings.ts";
 
 /** Names of the gates that an issue itself can fail; caps, claims and pauses are not the issue's. */
 export type IssueGate =
-  | "required_fields"
-  | "active_state"
-  | "not_terminal"
-  | "dispatchable"
-  | "required_labels"
-  | "excluded_labels";
+  "required_fields" | "active_state" | "not_terminal" | "dispatchable" | "required_labels" | "excluded_labels";
 
 function hasState(names: readonly string[], state: string): boolean {
   const wanted = normalizeState(state);
@@ -28,13 +23,17 @@ export function isTerminal(issue: Issue, settings: Settings): boolean {
 function waitsForBlocker(issue: Issue, settings: Settings): boolean {
   return (
     normalizeState(issue.state) === "todo" &&
-    issue.blocked_by.some((blocker) => blocker.state === null || !hasState(settings.tracker.terminalStates, blocker.state))
+    issue.blocked_by.some(
+      (blocker) => blocker.state === null || !hasState(settings.tracker.terminalStates, blocker.state),
+    )
   );
 }
 
 function failedGate(issue: Issue, settings: Settings, gateBlockers: boolean): IssueGate | null {
   const { tracker } = settings;
-  if ([issue.id, issue.identifier, issue.title, issue.state].some((field) => field.trim() === "")) return "required_fields";
+  if ([issue.id, issue.identifier, issue.title, issue.state].some((field) => field.trim() === "")) {
+    return "required_fields";
+  }
   if (!hasState(tracker.activeStates, issue.state)) return "active_state";
   if (isTerminal(issue, settings)) return "not_terminal";
   if (!issue.dispatchable && (gateBlockers || !waitsForBlocker(issue, settings))) return "dispatchable";

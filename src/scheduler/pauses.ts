@@ -34,7 +34,11 @@ export function letsThrough(state: State, issueId: IssueId, now: number): boolea
 }
 
 /** The agent's usage limit, met by a run: until the stated reset, else 15 minutes doubling to one hour. */
-export function pauseForUsageLimit(draft: Draft, env: Env, met: { issueId: IssueId; resetsAt: number | null; message: string }): void {
+export function pauseForUsageLimit(
+  draft: Draft,
+  env: Env,
+  met: { issueId: IssueId; resetsAt: number | null; message: string },
+): void {
   const before = draft.state.pauses.get("usage_limit");
   const step = nextStep(before, met.issueId);
   const until = met.resetsAt !== null && met.resetsAt > env.now ? met.resetsAt : env.now + unknownLimitMs(step);
@@ -80,13 +84,27 @@ export function pauseForThrottle(draft: Draft, env: Env, failure: ReadFailure): 
 }
 
 /** A pause that only another event ends. */
-export function pauseUntilEvent(draft: Draft, env: Env, kind: "operator" | "workflow" | "ledger", message: string): void {
-  draft.setPause({ kind, since: draft.state.pauses.get(kind)?.since ?? env.now, until: null, message, step: 0, probe: null });
+export function pauseUntilEvent(
+  draft: Draft,
+  env: Env,
+  kind: "operator" | "workflow" | "ledger",
+  message: string,
+): void {
+  draft.setPause({
+    kind,
+    since: draft.state.pauses.get(kind)?.since ?? env.now,
+    until: null,
+    message,
+    step: 0,
+    probe: null,
+  });
 }
 
 /** Lets one ticket through the limits that wait for a probe. */
 export function markProbe(draft: Draft, issueId: IssueId): void {
-  for (const pause of draft.state.pauses.values()) if (isProbed(pause.kind)) draft.setPause({ ...pause, probe: issueId });
+  for (const pause of draft.state.pauses.values()) {
+    if (isProbed(pause.kind)) draft.setPause({ ...pause, probe: issueId });
+  }
 }
 
 /** A probe that ended without an answer (its hook failed, its ticket was released): the next one may try. */

@@ -60,8 +60,14 @@ export function onPolled(draft: Draft, env: Env, event: Extract<Event, { kind: "
     (issue) => !draft.state.claims.has(issue.id) && startGate(issue, env.settings) === null,
   );
   draft.patch({
-    backlog: eligible.sort(compareIssues),
-    tracker: { lastOkAt: env.now, lastError: null, failures: 0, seen: event.candidates.length, eligible: eligible.length },
+    backlog: eligible.toSorted(compareIssues),
+    tracker: {
+      lastOkAt: env.now,
+      lastError: null,
+      failures: 0,
+      seen: event.candidates.length,
+      eligible: eligible.length,
+    },
   });
 }
 

@@ -108,8 +108,8 @@ describe("an issue seen terminal", () => {
 });
 
 describe("an issue inactive, unroutable or absent from a complete answer", () => {
-  const others = { inactive: [parked], unroutable: [{ ...issue, dispatchable: false }], absent: [] };
-  it.each(Object.entries(others))("running, %s: stopped, released, workspace kept", (_name, others) => {
+  const sights = { inactive: [parked], unroutable: [{ ...issue, dispatchable: false }], absent: [] };
+  it.each(Object.entries(sights))("running, %s: stopped, released, workspace kept", (_name, others) => {
     const driver = driverIn("running");
     driver.tick([], others);
     expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
@@ -121,7 +121,7 @@ describe("an issue inactive, unroutable or absent from a complete answer", () =>
   });
 
   it.each(["waiting", "blocked"] as const)("%s: released", (kind) => {
-    for (const seen of Object.values(others)) {
+    for (const seen of Object.values(sights)) {
       const driver = driverIn(kind);
       driver.tick([], seen);
       expect(driver.claim(issue)).toBeUndefined();
@@ -150,7 +150,11 @@ describe("a read that failed", () => {
     const poll = driver.effect("poll");
     expect(poll).toBeDefined();
     const after = driver.claim(issue);
-    driver.send({ kind: "poll_failed", poll: poll?.poll ?? 0, failure: { code: "tracker_status", message: "500", resetAt: null } });
+    driver.send({
+      kind: "poll_failed",
+      poll: poll?.poll ?? 0,
+      failure: { code: "tracker_status", message: "500", resetAt: null },
+    });
     expect(driver.claim(issue)).toBe(after);
     expect(driver.claim(issue)?.kind).toBe(before?.kind);
   });
@@ -161,7 +165,11 @@ describe("a read that failed", () => {
     const waits: number[] = [];
     for (let failures = 0; failures < 8; failures += 1) {
       const poll = driver.effect("poll");
-      driver.send({ kind: "poll_failed", poll: poll?.poll ?? 0, failure: { code: "tracker_request", message: "x", resetAt: null } });
+      driver.send({
+        kind: "poll_failed",
+        poll: poll?.poll ?? 0,
+        failure: { code: "tracker_request", message: "x", resetAt: null },
+      });
       waits.push(driver.state.nextPollAt - driver.now);
       driver.now = driver.state.nextPollAt;
       driver.send({ kind: "timer" });

@@ -71,17 +71,19 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
       draft.dropPause("workflow");
       return "serve";
     case "budget_day_spent":
-      draft.setPause({ kind: "budget", since: env.now, until: event.until, message: event.message, step: 0, probe: null });
+      draft.setPause({
+        kind: "budget",
+        since: env.now,
+        until: event.until,
+        message: event.message,
+        step: 0,
+        probe: null,
+      });
       return "quiet";
     case "drain":
-      draft.patch({ mode: "draining" });
-      return "quiet";
     case "shutdown":
-      stopAllRuns(draft, env);
-      return "quiet";
     case "stop_runs":
-      stopAllRuns(draft, env);
-      interruptAllRuns(draft);
+      onStop(draft, env, event.kind);
       return "quiet";
     default:
       return applyToRun(draft, env, event);
@@ -108,7 +110,11 @@ function applyToRun(draft: Draft, env: Env, event: RunEvent): "serve" | "quiet" 
       draft.setClaim(id, { ...claim, threadId: event.threadId });
       return "quiet";
     case "run_activity":
-      draft.setClaim(id, { ...claim, lastEventAt: Math.max(claim.lastEventAt, event.at), open: event.open }, { memoryOnly: true });
+      draft.setClaim(
+        id,
+        { ...claim, lastEventAt: Math.max(claim.lastEventAt, event.at), open: event.open },
+        { memoryOnly: true },
+      );
       return "quiet";
     case "run_issue":
       refreshSnapshot(draft, claim, event.issue);
@@ -151,7 +157,13 @@ function onCleaned(
     draft.log("warn", "workspace clean-up failed", claim.issue, { path: claim.path, error: event.message });
   }
   if (isTerminal(claim.issue, env.settings) || startGate(claim.issue, env.settings) !== null) return;
-  draft.patch({ backlog: [...draft.state.backlog, claim.issue].sort(compareIssues) });
+  draft.patch({ backlog: [...draft.state.backlog, claim.issue].toSorted(compareIssues) });
+}
+
+function onStop(draft: Draft, env: Env, kind: "drain" | "shutdown" | "stop_runs"): void {
+  if (kind === "drain") return draft.patch({ mode: "draining" });
+  stopAllRuns(draft, env);
+  if (kind === "stop_runs") interruptAllRuns(draft);
 }
 
 function stopAllRuns(draft: Draft, env: Env): void {
@@ -164,8 +176,9 @@ function stopAllRuns(draft: Draft, env: Env): void {
 /** No grace any more. */
 function interruptAllRuns(draft: Draft): void {
   for (const [id, claim] of draft.state.claims) {
-    if (claim.kind !== "running" || claim.stopping === null || claim.stopping.interruptAt === null) continue;
-    draft.setClaim(id, { ...claim, stopping: { ...claim.stopping, interruptAt: null } }, { memoryOnly: true });
-    draft.effect({ kind: "stop_run", runId: claim.runId, why: claim.stopping.why });
+    const stopping = claim.kind === "running" ? claim.stopping : null;
+    if (claim.kind !== "running" || stopping === null || stopping.interruptAt === null) continue;
+    draft.setClaim(id, { ...claim, stopping: { ...stopping, interruptAt: null } }, { memoryOnly: true });
+    draft.effect({ kind: "stop_run", runId: claim.runId, why: stopping.why });
   }
 }

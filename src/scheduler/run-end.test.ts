@@ -29,7 +29,11 @@ describe("a whole run whose ticket is still active", () => {
   it("is continued after one second, as attempt 1, on its thread", () => {
     const driver = running();
     driver.endRun(issue, { kind: "succeeded" });
-    expect(driver.claimOf("waiting", issue)).toMatchObject({ why: "continuation", attempt: 1, dueAt: driver.now + 1000 });
+    expect(driver.claimOf("waiting", issue)).toMatchObject({
+      why: "continuation",
+      attempt: 1,
+      dueAt: driver.now + 1000,
+    });
     driver.advance(999);
     expect(driver.effect("refresh")).toBeUndefined();
     driver.advance(1);
@@ -104,7 +108,10 @@ describe("a failed run", () => {
   it("that can't be mended by trying again is blocked with its words", () => {
     const driver = running();
     driver.endRun(issue, failed("config_refused", "approvalPolicy: use never", { retryable: false }));
-    expect(driver.claimOf("blocked", issue)).toMatchObject({ why: "not_retryable", message: "approvalPolicy: use never" });
+    expect(driver.claimOf("blocked", issue)).toMatchObject({
+      why: "not_retryable",
+      message: "approvalPolicy: use never",
+    });
   });
 
   it("whose thread is spent starts a fresh one", () => {

@@ -42,7 +42,11 @@ function settleStopped(draft: Draft, env: Env, claim: RunningClaim): boolean {
       block(draft, env, claim, { why: "operator", message: "stopped by an operator" });
       return true;
     case "budget":
-      block(draft, env, claim, { why: "budget", message: claim.stopping.detail ?? "a budget was spent", class: "budget" });
+      block(draft, env, claim, {
+        why: "budget",
+        message: claim.stopping.detail ?? "a budget was spent",
+        class: "budget",
+      });
       return true;
     case "shutdown":
       // A shutdown costs no attempt: the run is taken up again where it was.

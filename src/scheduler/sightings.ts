@@ -60,13 +60,17 @@ function seeBlocked(draft: Draft, env: Env, claim: BlockedClaim, issue: Issue | 
   const touched =
     normalizeState(issue.state) !== normalizeState(claim.issue.state) || !sameList(issue.labels, claim.issue.labels);
   if (!touched) return refreshSnapshot(draft, claim, issue);
-  wait(draft, { ...claim, issue }, {
-    why: "unblocked",
-    attempt: claim.attempt,
-    dueAt: null,
-    error: null,
-    idle: freshIdle(issue),
-  });
+  wait(
+    draft,
+    { ...claim, issue },
+    {
+      why: "unblocked",
+      attempt: claim.attempt,
+      dueAt: null,
+      error: null,
+      idle: freshIdle(issue),
+    },
+  );
   draft.log("info", "issue unblocked", issue, { was: claim.why, state: issue.state });
 }
 

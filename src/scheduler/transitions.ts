@@ -138,7 +138,12 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
 }
 
 /** How a stop begins: the agent is interrupted at once, or after a grace in which its turn may end by itself. */
-export function stopRun(draft: Draft, env: Env, claim: RunningClaim, reason: StopReason | { readonly budget: string }): void {
+export function stopRun(
+  draft: Draft,
+  env: Env,
+  claim: RunningClaim,
+  reason: StopReason | { readonly budget: string },
+): void {
   const why = typeof reason === "string" ? reason : "budget";
   const detail = typeof reason === "string" ? null : reason.budget;
   const graceMs = graceOf(why, env);
