@@ -100,8 +100,9 @@ describe("local board", () => {
 
   it("ignores what is no ticket: other files, hidden files, swap files, folders", async () => {
     const text = "---\ntitle: a\nstate: Todo\n---\n";
-    for (const name of ["notes.txt", ".hidden.md", ".ENG-1.md.swp", "ENG-1.md~", "#ENG-1.md#", ".ENG-1.md.x.tmp"])
+    for (const name of ["notes.txt", ".hidden.md", ".ENG-1.md.swp", "ENG-1.md~", "#ENG-1.md#", ".ENG-1.md.x.tmp"]) {
       await put(name, text);
+    }
     await mkdir(join(dir.path, "folder.md"));
     expect(await todo()).toEqual([]);
     expect(captured.warnings()).toEqual([]);

@@ -22,11 +22,12 @@ function isString(value: unknown): value is string {
 /** Reads back what the descriptor has put into the settings. */
 function providerOf(provider: Readonly<Record<string, unknown>>): LocalProvider {
   const { path, states } = provider;
-  if (!isString(path))
+  if (!isString(path)) {
     throw new AppError(
       "invalid_tracker_config",
       "tracker.provider.path: is missing; give the folder that holds the tickets",
     );
+  }
   return { path, states: Array.isArray(states) ? states.filter(isString) : [] };
 }
 
@@ -89,8 +90,9 @@ function toIssue(entry: TicketEntry, ticket: Ticket, entries: Entries, reader: R
   const blockedBy = blockersOf(ticket, entries);
   const isGated = normalizeState(ticket.state) === GATED_STATE;
   if (isGated) {
-    for (const { id, identifier } of blockedBy)
+    for (const { id, identifier } of blockedBy) {
       if (id === null && identifier !== null) reader.warnings.unknownBlocker(entry, identifier);
+    }
   }
   return {
     id: issueId(entry.name),

@@ -155,7 +155,7 @@ export function createBoard(path: string, clock: Clock): Board {
       const names = found.filter((file) => file.endsWith(EXTENSION)).map((file) => file.slice(0, -EXTENSION.length));
       const tickets = new Set(names.filter(isTicketName));
       for (const name of cache.keys()) if (!tickets.has(name)) cache.delete(name);
-      return [...tickets].sort();
+      return [...tickets].toSorted();
     },
     async load(names, signal) {
       const entries = new Map<string, TicketEntry>();

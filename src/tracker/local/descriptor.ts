@@ -25,8 +25,9 @@ function invalid(key: string, value: unknown, problem: string): AppError {
 function expandPath(text: string, input: ProviderInput): string {
   const withVariables = text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (reference: string, braced?: string, bare?: string) => {
     const value = input.env[braced ?? bare ?? ""];
-    if (value === undefined || value === "")
+    if (value === undefined || value === "") {
       throw invalid("path", text, `uses ${reference}, which is not set; set it or write the path out`);
+    }
     return value;
   });
   const home = input.env["HOME"];
@@ -41,8 +42,9 @@ function parsePath(input: ProviderInput): string {
   if (value === undefined || value === null || value === "") {
     throw invalid("path", written, "is missing; give the folder that holds the tickets, such as ./board");
   }
-  if (typeof value !== "string")
+  if (typeof value !== "string") {
     throw invalid("path", value, "is no text; give the folder that holds the tickets, such as ./board");
+  }
   const path = expandPath(value, input);
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw invalid("path", path, "does not exist; make the folder, or correct the path");
@@ -53,8 +55,9 @@ function parsePath(input: ProviderInput): string {
 function parseStates(input: ProviderInput): readonly string[] {
   const value = input.raw["states"] ?? [];
   const isNames = Array.isArray(value) && value.every((name) => typeof name === "string" && name.trim() !== "");
-  if (!isNames)
+  if (!isNames) {
     throw invalid("states", value, "is not a list of state names; write it such as [Backlog, Human Review]");
+  }
   return (value as readonly string[]).map((name) => name.trim());
 }
 

@@ -123,8 +123,9 @@ export function withState(source: string, state: string, createdAt: string): str
   const { document, tokens } = readFrontMatter(pieces.yaml);
   const node = isMap(document.contents) ? document.contents.get("state", true) : undefined;
   const token = isNode(node) ? node.srcToken : undefined;
-  if (token === undefined)
+  if (token === undefined) {
     throw new AppError("tracker_response", "the ticket's state can't be found in its front matter");
+  }
   CST.setScalarValue(token, state, token.type === "block-scalar" ? { type: "PLAIN" } : {});
   const yaml = tokens.map((part) => CST.stringify(part)).join("");
   return checked(join({ ...pieces, yaml }), { ...ticket, state });

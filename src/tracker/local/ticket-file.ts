@@ -164,8 +164,9 @@ function parseFrontMatter(yaml: string): { readonly ok: true; readonly values: F
     return problemAt(line, fault.message.split(" at line ")[0] ?? fault.message);
   }
   const map = document.contents;
-  if (!isMap(map))
+  if (!isMap(map)) {
     return problemAt(YAML_FIRST_LINE, "the front matter is no list of keys; write lines such as `title: ...`");
+  }
   let raw: unknown;
   try {
     raw = document.toJS({ maxAliasCount: MAX_ALIASES });

@@ -87,8 +87,9 @@ async function findTicket(
   board: Board,
   signal: AbortSignal,
 ): Promise<{ entry: TicketEntry; ticket: Ticket }> {
-  if (!isTicketName(identifier))
+  if (!isTicketName(identifier)) {
     throw new Refusal(`"${oneLine(identifier)}" is no ticket identifier; give a name such as ENG-7`);
+  }
   const entry = (await board.load([identifier], signal)).get(identifier);
   if (entry === undefined) throw new Refusal(`there is no ticket "${identifier}" on this board`);
   if (!entry.content.ok) {
@@ -109,10 +110,10 @@ function newestComments(comments: readonly Comment[]): {
 } {
   const kept: Comment[] = [];
   let left = MAX_COMMENTS_CHARS;
-  for (const comment of comments.toReversed()) {
-    left -= comment.text.length;
+  for (const next of comments.toReversed()) {
+    left -= next.text.length;
     if (left < 0 && kept.length > 0) break;
-    kept.unshift({ ...comment, text: clip(comment.text, MAX_COMMENTS_CHARS) });
+    kept.unshift({ ...next, text: clip(next.text, MAX_COMMENTS_CHARS) });
   }
   return { comments: kept, earlier_comments: comments.length - kept.length };
 }
@@ -215,9 +216,12 @@ function run(args: Arguments, context: ToolContext, deps: LocalBoardDeps): Promi
   }
 }
 
+function failureCode(error: unknown): string {
+  return error instanceof AppError ? error.code : "tracker_request";
+}
+
 function failure(error: unknown): ToolResult {
-  const code =
-    error instanceof Refusal ? "invalid_arguments" : error instanceof AppError ? error.code : "tracker_request";
+  const code = error instanceof Refusal ? "invalid_arguments" : failureCode(error);
   return { success: false, text: JSON.stringify({ error: { code, message: errorMessage(error) } }) };
 }
 
