@@ -2,7 +2,7 @@
 import { defineConfig } from "oxlint";
 import { folderArrows } from "./scripts/folder-arrows.ts";
 
-const TESTS = ["src/**/*.test.ts", "test/**/*.ts", "bench/**/*.ts"];
+const TESTS = ["src/**/*.test.ts", "scripts/**/*.test.ts", "test/**/*.ts", "bench/**/*.ts"];
 
 export default defineConfig({
   plugins: ["eslint", "typescript", "unicorn", "oxc", "import", "node", "promise", "vitest"],
