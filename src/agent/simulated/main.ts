@@ -1,0 +1,53 @@
+#!/usr/bin/env node
+/**
+ * The simulated agent: an executable that speaks the app-server protocol on stdin and stdout, and works on tickets without any model.
+ * It ends when stdin is closed. Described in docs/simulated-agent.md.
+ */
+import { readFile } from "node:fs/promises";
+import { Behaviour } from "./behaviour.ts";
+import { Commands } from "./commands.ts";
+import { simulatedHome } from "./identity.ts";
+import { RolloutStore } from "./rollout.ts";
+import { Server } from "./server.ts";
+
+/** The script schema is loaded only when there is a script: it costs more than the rest of the start. */
+async function loadBehaviour(home: string, scriptPath: string | undefined): Promise<Behaviour> {
+  if (scriptPath === undefined || scriptPath === "") return new Behaviour(home, null);
+  const { parseScript } = await import("./script.ts");
+  const text = await readFile(scriptPath, "utf8");
+  return new Behaviour(home, { path: scriptPath, script: parseScript(text, scriptPath) });
+}
+
+function refuse(error: unknown): never {
+  process.stderr.write(`simulated agent: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}
+
+function main(): void {
+  const home = simulatedHome(process.env);
+  const store = new RolloutStore(home);
+  const commands = new Commands();
+  const behaviour = loadBehaviour(home, process.env["SYMPHONY_SIMULATED_SCRIPT"]);
+  behaviour.catch(refuse);
+  const server = new Server({
+    home,
+    store,
+    commands,
+    behaviour,
+    exit: (code) => process.exit(code),
+    write: (line) => process.stdout.write(line),
+    log: (text) => process.stderr.write(`simulated agent: ${text}\n`),
+  });
+  const end = (): void => {
+    commands.killAll();
+    store.release();
+    process.exit(0);
+  };
+  process.stdin.on("data", (chunk: Buffer) => server.feed(chunk));
+  process.stdin.on("end", end);
+  // The client has gone; what was still to be said has no reader.
+  process.stdout.on("error", end);
+  process.on("SIGTERM", end);
+}
+
+main();
