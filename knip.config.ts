@@ -1,0 +1,14 @@
+/** Dead code: files, exports and dependencies that nothing reaches. Tests and configuration files are found by knip itself. */
+import type { KnipConfig } from "knip";
+
+const config: KnipConfig = {
+  // What is started as a process of its own, and so imported by nobody.
+  entry: ["src/cli/bin.ts", "src/agent/simulated/main.ts", "test/**/main.ts", "scripts/*.{ts,mjs}"],
+  project: ["**/*.{ts,mjs}"],
+  // Programs of the system that are run by name.
+  ignoreBinaries: ["mkfifo"],
+  // A type beside the function that takes it is documentation, whether or not somebody else names it.
+  ignoreExportsUsedInFile: { interface: true, type: true },
+};
+
+export default config;
