@@ -9,7 +9,8 @@ import type { Env, State } from "./state.ts";
 /** `probe`: one ticket may go through, to see whether a limit is over. */
 export type DispatchGate = "open" | "probe" | "closed";
 
-function isProbed(kind: PauseKind): boolean {
+/** These end when one ticket gets through, not when their time is up. */
+export function isProbed(kind: PauseKind): boolean {
   return kind === "usage_limit" || kind === "auth";
 }
 

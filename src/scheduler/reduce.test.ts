@@ -342,6 +342,25 @@ describe("boot", () => {
   });
 });
 
+it("a throttled tracker's pause that ran out while the daemon was down is dropped at once", () => {
+  const driver = new SchedulerDriver();
+  const pause = {
+    kind: "tracker",
+    since: 1,
+    until: driver.now - 1,
+    message: "throttled",
+    step: 0,
+    probe: null,
+  } as const;
+  driver.send({
+    kind: "boot",
+    durable: { claims: new Map(), workspaces: new Map(), pauses: new Map([["tracker", pause]]) },
+  });
+  expect(driver.wakeAt).toBeLessThanOrEqual(driver.now);
+  driver.send({ kind: "timer" });
+  expect(driver.effect("poll")).toBeDefined();
+});
+
 describe("settings", () => {
   it("tracker.excluded_labels keep an issue out and stop a running one", () => {
     const settings = makeSettings({ tracker: { excludedLabels: ["hold"] } });

@@ -176,8 +176,9 @@ function stopAllRuns(draft: Draft, env: Env): void {
 /** No grace any more. */
 function interruptAllRuns(draft: Draft): void {
   for (const [id, claim] of draft.state.claims) {
-    const stopping = claim.kind === "running" ? claim.stopping : null;
-    if (claim.kind !== "running" || stopping === null || stopping.interruptAt === null) continue;
+    if (claim.kind !== "running" || claim.stopping === null) continue;
+    const { stopping } = claim;
+    if (stopping.interruptAt === null) continue;
     draft.setClaim(id, { ...claim, stopping: { ...stopping, interruptAt: null } }, { memoryOnly: true });
     draft.effect({ kind: "stop_run", runId: claim.runId, why: stopping.why });
   }

@@ -2,7 +2,7 @@
 import type { RunningClaim } from "../domain/claim.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { Draft } from "./draft.ts";
-import { endOverduePauses } from "./pauses.ts";
+import { endOverduePauses, isProbed } from "./pauses.ts";
 import { pollIfDue } from "./polling.ts";
 import type { Env, State } from "./state.ts";
 import { stopRun } from "./transitions.ts";
@@ -52,7 +52,10 @@ function checkRun(draft: Draft, env: Env, claim: RunningClaim): void {
 export function nextWakeAt(state: State, settings: Settings, now: number): number | null {
   const times: number[] = [];
   if (state.polling === null && !state.pauses.has("tracker")) times.push(state.nextPollAt);
-  for (const pause of state.pauses.values()) if (pause.until !== null && pause.until > now) times.push(pause.until);
+  for (const pause of state.pauses.values()) {
+    // A limit that is over waits for a probe, which no timer brings; any other pause that is over has yet to be dropped.
+    if (pause.until !== null && (pause.until > now || !isProbed(pause.kind))) times.push(pause.until);
+  }
   for (const claim of state.claims.values()) {
     if (claim.kind === "waiting" && claim.dueAt !== null) times.push(claim.dueAt);
     if (claim.kind !== "running") continue;

@@ -1,0 +1,219 @@
+/** A model run: goes through the phases that the real runner goes through, and fails in all the ways that real ones do. */
+import { outcomeAfterTurn, outcomeOfStop } from "../../src/agent/run-outcomes.ts";
+import type { StopReason } from "../../src/domain/claim.ts";
+import type { Issue } from "../../src/domain/issue.ts";
+import { failed, type RunOutcome } from "../../src/domain/outcome.ts";
+import type { Settings } from "../../src/domain/settings.ts";
+import type { Clock } from "../../src/lib/clock.ts";
+import type { Effect } from "../../src/scheduler/effects.ts";
+import { continueGate } from "../../src/scheduler/eligibility.ts";
+import type { Event } from "../../src/scheduler/events.ts";
+import type { Faults } from "./faults.ts";
+import type { ModelBoard } from "./model-board.ts";
+import type { Rng } from "./rng.ts";
+
+export type StartRun = Extract<Effect, { kind: "start_run" }>;
+
+export interface AgentWorld {
+  readonly clock: Clock;
+  readonly board: ModelBoard;
+  readonly rng: Rng;
+  faults(): Faults;
+  settings(): Settings;
+  /** Reports to the loop, unless the daemon that started this run is dead. */
+  post(event: Event): void;
+  /** The run is over and its processes are gone. */
+  ended(agent: ModelAgent): void;
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+export class ModelAgent {
+  readonly start: StartRun;
+  readonly path: string;
+  /** Killed with its daemon, or over: nothing of it acts any more. */
+  dead = false;
+  readonly #world: AgentWorld;
+  readonly #rng: Rng;
+  #issue: Issue | null;
+  #phase: "preparing" | "launching" | "turn" | "between" | "finishing" = "preparing";
+  #turn = 0;
+  #finishing: StopReason | null = null;
+  #outcome: RunOutcome | null = null;
+  #threadId: string | null;
+  #changed = false;
+
+  constructor(world: AgentWorld, start: StartRun) {
+    this.#world = world;
+    this.start = start;
+    this.#rng = world.rng.fork();
+    this.#issue = start.issue;
+    this.#threadId = start.threadId;
+    this.path = start.workspace?.path ?? `/workspaces/${start.issue.identifier}`;
+  }
+
+  begin(): void {
+    this.#later(this.#rng.int(10, 8 * SECOND), () => this.#prepared());
+  }
+
+  /** As {@link Run.finish}. */
+  finish(why: StopReason): void {
+    this.#finishing = why;
+    if (this.#phase === "between") this.#decide(outcomeAfterTurn(why));
+    else if (this.#phase !== "turn") this.stop(why);
+  }
+
+  /** As {@link Run.stop}: the first reason wins. */
+  stop(why: StopReason): void {
+    this.#decide(outcomeOfStop(why));
+  }
+
+  #later(delayMs: number, act: () => void): void {
+    this.#world.clock.setTimer(delayMs, () => {
+      if (!this.dead) act();
+    });
+  }
+
+  /** Goes on with the pipeline unless the outcome is decided. */
+  #next(delayMs: number, act: () => void): void {
+    this.#later(delayMs, () => {
+      if (this.#outcome === null) act();
+    });
+  }
+
+  #decide(outcome: RunOutcome): void {
+    if (this.#outcome !== null) return;
+    this.#outcome = outcome;
+    this.#phase = "finishing";
+    const stubborn = this.#world.faults().stubbornStops && this.#rng.chance(0.1);
+    this.#later(stubborn ? this.#rng.int(5 * SECOND, 3 * MINUTE) : this.#rng.int(0, 2 * SECOND), () =>
+      this.#end(outcome),
+    );
+  }
+
+  #end(outcome: RunOutcome): void {
+    const event: Event = {
+      kind: "run_ended",
+      runId: this.start.runId,
+      result: { outcome, issue: this.#issue, turns: this.#turn, threadId: this.#threadId, changed: this.#changed },
+    };
+    this.dead = true;
+    this.#world.ended(this);
+    this.#world.post(event);
+    if (!this.#world.faults().lateEvents || !this.#rng.chance(0.2)) return;
+    const runId = this.start.runId;
+    this.#world.clock.setTimer(this.#rng.int(1, MINUTE), () => {
+      this.#world.post({ kind: "run_activity", runId, at: this.#world.clock.now(), open: 1 });
+      this.#world.post({ kind: "run_thread", runId, threadId: "late" });
+      this.#world.post(event);
+    });
+  }
+
+  #prepared(): void {
+    if (this.#outcome !== null) return;
+    const { issue, runId } = this.start;
+    if (this.#world.faults().hookFailures && this.#rng.chance(0.03))
+      {return this.#decide(failed("hook", "after_create: exit 1"));}
+    this.#world.post({
+      kind: "run_prepared",
+      runId,
+      workspace: {
+        issueId: issue.id,
+        identifier: issue.identifier,
+        path: this.path,
+        host: "local",
+        createdAt: this.#world.clock.now(),
+      },
+    });
+    this.#enter("launching");
+    this.#next(this.#rng.int(100, 3 * SECOND), () => this.#startTurn());
+  }
+
+  #enter(phase: "launching" | "turn" | "between"): void {
+    this.#phase = phase;
+    this.#world.post({ kind: "run_phase", runId: this.start.runId, phase, turn: this.#turn });
+  }
+
+  #startTurn(): void {
+    if (this.#world.faults().limits && this.#rng.chance(0.01)) return this.#decide(this.#limit());
+    this.#turn += 1;
+    this.#enter("turn");
+    if (this.#threadId === null) {
+      this.#threadId = `thread-${this.start.runId}`;
+      this.#world.post({ kind: "run_thread", runId: this.start.runId, threadId: this.#threadId });
+    }
+    this.#work(this.#rng.int(1, 8));
+  }
+
+  #limit(): RunOutcome {
+    const resetsAt = this.#rng.chance(0.5) ? this.#world.clock.now() + this.#rng.int(MINUTE, 120 * MINUTE) : null;
+    return this.#rng.chance(0.7) ? failed("usage_limit", "usage limit", { resetsAt }) : failed("auth", "401");
+  }
+
+  /** Some output now and then, until the turn ends or goes silent for good. */
+  #work(steps: number): void {
+    const { clock } = this.#world;
+    if (this.#world.faults().stalls && this.#rng.chance(0.01)) return;
+    this.#next(this.#rng.int(SECOND, 4 * MINUTE), () => {
+      const open = this.#rng.chance(0.2) ? this.#rng.int(1, 3) : 0;
+      this.#world.post({ kind: "run_activity", runId: this.start.runId, at: clock.now(), open });
+      if (this.#world.faults().agentFailures && this.#rng.chance(0.02)) return this.#decide(this.#failure());
+      if (steps > 0) this.#work(steps - 1);
+      else this.#endTurn();
+    });
+  }
+
+  #failure(): RunOutcome {
+    const kind = this.#rng.next();
+    if (kind < 0.6) return failed("agent", "turn failed");
+    if (kind < 0.75) return failed("context_overflow", "too long", { freshThread: true });
+    if (kind < 0.85) return failed("config_refused", "refused", { retryable: false });
+    return {
+      kind: "needs_input",
+      question: {
+        id: "q",
+        kind: "command",
+        summary: "May I?",
+        subject: null,
+        detail: "",
+        askedAt: 0,
+        deadlineAt: null,
+      },
+    };
+  }
+
+  #endTurn(): void {
+    this.#changed ||= this.#rng.chance(0.7);
+    const move = this.#rng.next();
+    const id = this.start.issue.id;
+    if (move < 0.35) this.#world.board.update(id, { state: "Done" });
+    else if (move < 0.45) this.#world.board.update(id, { state: "Human Review" });
+    else if (move < 0.6) this.#world.board.update(id, { state: "In Progress" });
+    this.#world.post({ kind: "run_turn_completed", runId: this.start.runId });
+    if (this.#finishing !== null) return this.#decide(outcomeAfterTurn(this.#finishing));
+    this.#enter("between");
+    this.#reread();
+  }
+
+  #reread(): void {
+    this.#world.board.read(
+      this.#world.faults(),
+      (issue) => issue.id === this.start.issue.id,
+      (answer) => {
+        if (this.dead || this.#outcome !== null) return;
+        if ("failure" in answer) return this.#next(30 * SECOND, () => this.#reread());
+        this.#seen(answer.issues[0] ?? null);
+      },
+    );
+  }
+
+  #seen(issue: Issue | null): void {
+    this.#issue = issue;
+    if (issue !== null) this.#world.post({ kind: "run_issue", runId: this.start.runId, issue });
+    const settings = this.#world.settings();
+    const over = issue === null || this.#turn >= settings.agent.maxTurns || continueGate(issue, settings) !== null;
+    if (over) this.#decide({ kind: "succeeded" });
+    else this.#next(this.#rng.int(10, 500), () => this.#startTurn());
+  }
+}
