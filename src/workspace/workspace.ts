@@ -1,0 +1,311 @@
+/** Makes, checks and removes the directories in which agents work: one per issue, in the root, and nobody else's. */
+import { mkdir } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+
+import type { WorkspaceRecord } from "../domain/claim.ts";
+import { AppError, isAppError } from "../domain/errors.ts";
+import type { IssueId } from "../domain/ids.ts";
+import type { Issue } from "../domain/issue.ts";
+import type { Fingerprint } from "../domain/outcome.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { Host } from "../host/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import {
+  ensureRoot,
+  inspectWorkspace,
+  pathInRoot,
+  PRIVATE_DIRECTORY,
+  refuseRoot,
+  requireWorkspace,
+} from "./containment.ts";
+import type { Environment } from "./environment.ts";
+import { readFingerprint } from "./fingerprint.ts";
+import { runHook, type HookRequest } from "./hooks.ts";
+import { workspaceKey } from "./key.ts";
+import { findCaseVariant, ownerFilePath, readOwner, removeOwner, writeOwner, type Owner } from "./owner-file.ts";
+import { removeTree } from "./removal.ts";
+
+export interface WorkspacesDeps {
+  readonly host: Host;
+  /** Identity of this daemon's ledger; a workspace of another one is never touched. */
+  readonly ledgerId: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** The daemon's environment; hooks get it without the tracker's secrets. */
+  readonly baseEnv: Environment;
+}
+
+export interface PrepareRequest {
+  readonly issue: Issue;
+  readonly attempt: number | null;
+  readonly settings: Settings;
+  /** The workspace that this issue id already has; a renamed identifier keeps it. */
+  readonly bound: WorkspaceRecord | null;
+  /** Whether another issue of this ledger has that path, compared without letter case. */
+  isTaken(path: string): boolean;
+  /** Ends after_create and drops the half-made directory when it aborts. */
+  readonly signal: AbortSignal;
+  readonly runMarker: string;
+}
+
+export interface PreparedWorkspace {
+  readonly record: WorkspaceRecord;
+  /** True when the directory was made now, and after_create ran. */
+  readonly created: boolean;
+}
+
+export interface RemoveRequest {
+  /** Says where the workspace was made; a root that has changed since never redirects the removal. */
+  readonly record: WorkspaceRecord;
+  readonly issue: Issue;
+  readonly settings: Settings;
+  /** Ends before_remove, and keeps the workspace, when it aborts before the deletion has begun. */
+  readonly signal: AbortSignal;
+}
+
+/** `kept`: it isn't ours, or the settings say so. `missing`: there was nothing. */
+export type Removal = "removed" | "kept" | "missing";
+
+export interface Workspaces {
+  /** Makes the root if need be. Throws AppError workspace_root_invalid, which names the mend. */
+  checkRoot(root: string): Promise<void>;
+  /**
+   * Makes the issue's directory and runs after_create, or takes the one that is there. Throws AppError workspace_key_invalid,
+   * workspace_key_taken, workspace_root_invalid, workspace_not_a_directory, workspace_foreign, invalid_workspace_cwd, hook_failed,
+   * hook_timeout, or the signal's reason; a directory that was half made is gone by then.
+   */
+  prepare(request: PrepareRequest): Promise<PreparedWorkspace>;
+  /**
+   * Right before the agent starts: still a real directory, directly inside the root or where `record` was made, and still this
+   * issue's. Throws AppError invalid_workspace_cwd (with `data.reason`), workspace_not_a_directory or workspace_foreign.
+   */
+  verify(path: string, root: string, record: WorkspaceRecord): Promise<void>;
+  /** Throws AppError hook_failed or hook_timeout; what that means is the caller's to say. */
+  runHook(name: "before_run" | "after_run", request: HookRequest): Promise<void>;
+  /** before_remove, then the deletion, where the workspace was made. Throws AppError invalid_workspace_cwd for a link in its place. */
+  remove(request: RemoveRequest): Promise<Removal>;
+  /** See fingerprint.ts. */
+  fingerprint(path: string): Promise<Fingerprint>;
+}
+
+/** A workspace that is being made or found. */
+interface Place {
+  readonly path: string;
+  readonly root: string;
+  readonly request: PrepareRequest;
+}
+
+/** The workspaces of one daemon. Holds no files open. */
+export function createWorkspaces(deps: WorkspacesDeps): Workspaces {
+  return new LocalWorkspaces(deps);
+}
+
+function keyTaken(path: string, issue: Issue, owner: string): AppError {
+  const message = `workspace ${path} for ${issue.identifier} is taken by ${owner}; rename one of the two issues`;
+  return new AppError("workspace_key_taken", message, { path, identifier: issue.identifier });
+}
+
+class LocalWorkspaces implements Workspaces {
+  readonly #deps: WorkspacesDeps;
+  /** Lower-cased paths on which somebody is at work right now: two issues whose keys differ by case must not both pass the checks. */
+  readonly #busy = new Map<string, IssueId>();
+
+  constructor(deps: WorkspacesDeps) {
+    this.#deps = deps;
+  }
+
+  async checkRoot(root: string): Promise<void> {
+    await ensureRoot(root);
+  }
+
+  async prepare(request: PrepareRequest): Promise<PreparedWorkspace> {
+    request.signal.throwIfAborted();
+    const place = await this.#findPlace(request);
+    const { path } = place;
+    const { issue } = request;
+    if (request.isTaken(path)) throw keyTaken(path, issue, "another issue");
+    return this.#alone(path, issue, async () => {
+      const owner = await this.#ownerFor(place);
+      const found = await inspectWorkspace(path, place.root);
+      if (found === "nothing") return this.#create(place);
+      if (owner?.state !== "creating") return this.#adopt(place, owner);
+      this.#deps.log.warn(
+        { issueId: issue.id, issueIdentifier: issue.identifier, path },
+        "half-made workspace removed",
+      );
+      await removeTree(path);
+      return this.#create(place);
+    });
+  }
+
+  async verify(path: string, root: string, record: WorkspaceRecord): Promise<void> {
+    const isWhereItWasMade = path === record.path;
+    await requireWorkspace(path, isWhereItWasMade ? dirname(path) : root);
+    const owner = await readOwner(path);
+    if (owner !== null && this.#isOurs(owner, record.issueId)) return;
+    throw this.#foreign(path, owner);
+  }
+
+  async runHook(name: "before_run" | "after_run", request: HookRequest): Promise<void> {
+    await runHook(name, request, this.#deps);
+  }
+
+  async remove(request: RemoveRequest): Promise<Removal> {
+    const { record, issue, settings } = request;
+    const { path } = record;
+    if (settings.workspace.onTerminal === "keep") return "kept";
+    return this.#alone(path, issue, async () => {
+      const owner = await readOwner(path);
+      if ((await inspectForRemoval(path, settings)) === "nothing") {
+        if (owner !== null && this.#isOurs(owner, record.issueId)) await removeOwner(path);
+        return "missing";
+      }
+      if (owner === null || !this.#isOurs(owner, record.issueId)) {
+        this.#deps.log.warn({ ...fieldsOf(issue), path, owner }, "workspace is not ours and is kept");
+        return "kept";
+      }
+      if (owner.state === "ready") await this.#beforeRemove(request);
+      if ((await inspectForRemoval(path, settings)) === "directory") await this.#delete(owner);
+      await removeOwner(path);
+      return "removed";
+    });
+  }
+
+  fingerprint(path: string): Promise<Fingerprint> {
+    const { clock, baseEnv } = this.#deps;
+    return readFingerprint(path, { clock, searchPath: baseEnv["PATH"] ?? "/usr/local/bin:/usr/bin:/bin" });
+  }
+
+  /** A bound workspace stays where it is, whatever became of the identifier or the root, as long as it is there. */
+  async #findPlace(request: PrepareRequest): Promise<Place> {
+    const { bound, issue, settings } = request;
+    const root = await ensureRoot(settings.workspace.root);
+    if (bound !== null && bound.host === this.#deps.host.name) {
+      const boundRoot = dirname(bound.path);
+      if (boundRoot === root) return { path: bound.path, root, request };
+      const isThere = await inspectWorkspace(bound.path, boundRoot).catch(() => "nothing" as const);
+      if (isThere === "directory") return { path: bound.path, root: boundRoot, request };
+    }
+    return { path: pathInRoot(root, workspaceKey(issue.identifier)), root, request };
+  }
+
+  /** Runs one task per path at a time, in any letter case. */
+  async #alone<T>(path: string, issue: Issue, task: () => Promise<T>): Promise<T> {
+    const name = path.toLowerCase();
+    const other = this.#busy.get(name);
+    if (other !== undefined) throw keyTaken(path, issue, other === issue.id ? "another run of it" : `issue ${other}`);
+    this.#busy.set(name, issue.id);
+    try {
+      return await task();
+    } finally {
+      this.#busy.delete(name);
+    }
+  }
+
+  /** The owner on record, once it is sure that the issue may have this place. */
+  async #ownerFor({ path, request }: Place): Promise<Owner | null> {
+    const owner = await readOwner(path);
+    if (owner === null) {
+      const variant = await findCaseVariant(path);
+      if (variant !== null) throw keyTaken(path, request.issue, `${variant}, which differs in letter case alone`);
+      return null;
+    }
+    if (owner.ledgerId !== this.#deps.ledgerId) throw this.#foreign(path, owner);
+    if (owner.issueId === request.issue.id) return owner;
+    // Nothing is left of what the other issue had there.
+    if ((await inspectWorkspace(path, dirname(path))) === "nothing") return null;
+    throw keyTaken(path, request.issue, `issue ${owner.issueId} (${owner.identifier})`);
+  }
+
+  async #create(place: Place): Promise<PreparedWorkspace> {
+    const { path, root, request } = place;
+    const { issue, attempt, settings, signal, runMarker } = request;
+    const owner = this.#ownedBy(issue, path, "creating");
+    await writeOwner(owner);
+    await mkdir(path, { mode: PRIVATE_DIRECTORY });
+    try {
+      await runHook("after_create", { issue, attempt, settings, path, runMarker, signal }, this.#deps);
+      await requireWorkspace(path, root);
+      await writeOwner({ ...owner, state: "ready" });
+    } catch (error) {
+      await this.#drop(path, issue);
+      throw error;
+    }
+    return { record: this.#recordOf(owner), created: true };
+  }
+
+  async #adopt({ path, request }: Place, known: Owner | null): Promise<PreparedWorkspace> {
+    const { issue } = request;
+    const owner = known === null ? this.#ownedBy(issue, path, "ready") : { ...known, identifier: issue.identifier };
+    if (known === null) {
+      this.#deps.log.info({ ...fieldsOf(issue), path }, "directory without an owner adopted as workspace");
+    }
+    if (known?.identifier !== owner.identifier) await writeOwner(owner);
+    return { record: this.#recordOf(owner), created: false };
+  }
+
+  /** Half-made: the next run makes it anew. If even this fails, the owner file still says so. */
+  async #drop(path: string, issue: Issue): Promise<void> {
+    try {
+      await removeTree(path);
+      await removeOwner(path);
+    } catch (error) {
+      this.#deps.log.warn({ ...fieldsOf(issue), path, err: error }, "removing a half-made workspace failed");
+    }
+  }
+
+  /** Its failure is logged and ignored (section 9.4), so that it can't keep a workspace for ever. */
+  async #beforeRemove({ record, issue, settings, signal }: RemoveRequest): Promise<void> {
+    const { path, issueId } = record;
+    const request = { issue, attempt: null, settings, path, runMarker: `remove-${issueId}`, signal };
+    try {
+      await runHook("before_remove", request, this.#deps);
+    } catch (error) {
+      signal.throwIfAborted();
+      this.#deps.log.warn({ ...fieldsOf(issue), path, err: error }, "before_remove hook failed");
+    }
+  }
+
+  /** A deletion that is cut off leaves a directory that counts as half-made. */
+  async #delete(owner: Owner): Promise<void> {
+    await writeOwner({ ...owner, state: "creating" });
+    await removeTree(owner.path);
+  }
+
+  #isOurs(owner: Owner, issueId: IssueId): boolean {
+    return owner.ledgerId === this.#deps.ledgerId && owner.issueId === issueId;
+  }
+
+  #ownedBy(issue: Issue, path: string, state: Owner["state"]): Owner {
+    const { ledgerId, clock } = this.#deps;
+    return { ledgerId, issueId: issue.id, identifier: issue.identifier, state, path, createdAt: clock.now() };
+  }
+
+  #recordOf({ issueId, identifier, path, createdAt }: Owner): WorkspaceRecord {
+    return { issueId, identifier, path, host: this.#deps.host.name, createdAt };
+  }
+
+  #foreign(path: string, owner: Owner | null): AppError {
+    const whose = owner === null ? "nobody" : `ledger ${owner.ledgerId}, issue ${owner.identifier}`;
+    const message =
+      `workspace ${basename(path)} belongs to ${whose} by ${ownerFilePath(path)}; ` +
+      "give this daemon a workspace.root of its own, or remove both if nobody needs them";
+    return new AppError("workspace_foreign", message, { path, ledgerId: owner?.ledgerId ?? null });
+  }
+}
+
+function fieldsOf(issue: Issue): { readonly issueId: IssueId; readonly issueIdentifier: string } {
+  return { issueId: issue.id, issueIdentifier: issue.identifier };
+}
+
+/** A root that is gone has taken its workspaces with it. */
+async function inspectForRemoval(path: string, settings: Settings): Promise<"directory" | "nothing"> {
+  refuseRoot(path, settings.workspace.root);
+  try {
+    return await inspectWorkspace(path, dirname(path));
+  } catch (error) {
+    if (isAppError(error) && error.data["reason"] === "root_missing") return "nothing";
+    throw error;
+  }
+}
