@@ -19,6 +19,20 @@ export interface SessionListener {
   question(question: Question | null): void;
 }
 
+/** What a person, or a grant that a person gave, says to a {@link Question}. */
+export interface QuestionAnswer {
+  readonly accept: boolean;
+  /** Free text for a `question`, or a JSON object for an `elicitation` that wants fields. Null where yes or no is all. */
+  readonly text: string | null;
+}
+
+/** An answer that came when its request was already gone: used once, by the next request of this kind about this subject. */
+export interface Grant {
+  readonly kind: Question["kind"];
+  readonly subject: string | null;
+  readonly answer: QuestionAnswer;
+}
+
 export interface SessionRequest {
   readonly settings: Settings;
   /** Absolute, resolved, checked to be inside the root. */
@@ -28,6 +42,7 @@ export interface SessionRequest {
   readonly threadId: string | null;
   readonly runMarker: string;
   readonly tools: readonly ToolSpec[];
+  readonly grants?: readonly Grant[];
   /** Executes a dynamic tool call; never rejects. */
   callTool(name: string, callId: string, args: unknown): Promise<ToolResult>;
   readonly listener: SessionListener;
@@ -52,31 +67,63 @@ export interface TurnRequest {
   readonly prompt: string;
   /** Sent as clientUserMessageId, kept in the ledger first. */
   readonly intentId: string;
+  /** Absolute paths of pictures on the agent's host. */
+  readonly images?: readonly string[];
+  /** Holds for this turn and, as the app-server has it, for the thread's later ones. */
+  readonly model?: string;
+  /** Reasoning effort, as `model`. */
+  readonly effort?: string;
 }
 
 export interface AgentSession {
   readonly threadId: string;
   /** False when a fresh thread was started, whatever was asked for. */
   readonly resumed: boolean;
+  /** The agent's own version, null when it didn't say one. */
+  readonly agentVersion: string | null;
   /** Runs one turn to its end. Never rejects: a dead process or a broken protocol is a failed turn. */
   runTurn(request: TurnRequest): Promise<TurnEnd>;
   /** Adds a message to the running turn. Rejects when there is none. */
   steer(text: string): Promise<void>;
-  /** Interrupts the running turn, if any, and ends its background commands. */
+  /** Interrupts the running turn, if any, and ends its background commands. Never hangs and never rejects: the turn ends in any case. */
   interrupt(): Promise<void>;
+  /** Lets the agent shorten its context, as a turn of its own without a `turn_started`. Never rejects. */
+  compact(): Promise<TurnEnd>;
+  /** Settles an open question; false when it isn't open (any more). */
+  answer(questionId: string, answer: QuestionAnswer): boolean;
   /** Closes the session and ends its whole process tree. Safe to call again. */
   close(): Promise<void>;
 }
 
+export type TurnFailure = Extract<TurnEnd, { kind: "failed" }>;
+
 /** A failed start: what class it is decides what becomes of the run. */
 export class SessionStartError extends Error {
   override readonly name = "SessionStartError";
-  readonly failure: Extract<TurnEnd, { kind: "failed" }>;
+  readonly failure: TurnFailure;
 
-  constructor(failure: Extract<TurnEnd, { kind: "failed" }>) {
+  constructor(failure: TurnFailure) {
     super(failure.message);
     this.failure = failure;
   }
+}
+
+/** What a look at the agent without a thread says. `unknown`: this agent has no way to tell. */
+export interface AgentCheck {
+  readonly version: string | null;
+  readonly login: { readonly state: "ok" | "missing" | "unknown"; readonly message: string };
+  /** Whether a sandboxed command can run here at all; in containers it often can't, and every command would fail quietly. */
+  readonly sandbox: { readonly state: "ok" | "broken" | "unknown"; readonly message: string };
+}
+
+export interface CheckRequest {
+  readonly settings: Settings;
+  /** Where the agent's process is started; any directory that exists. */
+  readonly cwd: string;
+  readonly runMarker: string;
+  /** The look's process exists: its identity must be kept before it is spoken to. */
+  spawned(identity: ProcessIdentity): void;
+  readonly signal: AbortSignal;
 }
 
 export interface AgentBackend {
@@ -86,6 +133,8 @@ export interface AgentBackend {
    * Rejects with SessionStartError; by then the process tree is gone.
    */
   open(request: SessionRequest): Promise<AgentSession>;
+  /** Starts the agent, asks for its login and for a sandboxed no-op, and ends it. Rejects with SessionStartError. */
+  check(request: CheckRequest): Promise<AgentCheck>;
   /** Ends what the backend keeps beyond its sessions. */
   close(): Promise<void>;
 }
