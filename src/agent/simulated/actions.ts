@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
-import type { CommandEnd, Commands } from "./commands.ts";
+import type { CommandEnd, Commands, RunningCommand } from "./commands.ts";
 import { shortId } from "./ids.ts";
 import type { Item } from "./rollout.ts";
 import { type Turn, TurnFailure } from "./turn.ts";
@@ -113,40 +113,47 @@ export class Actions {
 
   /** Runs a command. An interrupt leaves it running; its item is completed when it ends (measured). */
   async shell(command: string, tokens: TokensWish, background = false): Promise<CommandEnd | null> {
-    const item = this.#openCommand(command);
-    const late = this.runOpened(command, item);
+    const blank = commandItem(command, this.cwd);
+    const running = this.#start(command, blank.id);
+    const item = this.turn.open({ ...blank, processId: String(running.pid) });
+    const late = this.#finish(running, item);
     if (background) {
       this.respond(tokens, command);
       return null;
     }
-    const end = await this.turn.until(late);
+    const end = await this.turn.until(late, () => this.respond(tokens, command));
     this.respond(tokens, command);
     return end;
   }
 
-  #openCommand(command: string): Item {
-    return this.turn.open(commandItem(command, this.cwd));
+  /** Runs a command whose item is open already, because a person was asked about it first. */
+  async runAccepted(command: string, item: Item): Promise<void> {
+    const running = this.#start(command, item.id);
+    await this.turn.until(this.#finish(running, { ...item, processId: String(running.pid) }));
   }
 
-  /** Starts a command whose item is open already, and completes the item when it ends. */
-  async runOpened(command: string, item: Item): Promise<CommandEnd> {
+  #start(command: string, itemId: string): RunningCommand {
     const { turn } = this;
-    const running = this.#deps.commands.run({
+    return this.#deps.commands.run({
       threadId: turn.thread.id,
+      itemId,
       command,
       cwd: this.cwd,
       env: this.#deps.env,
       onOutput: (text) => {
         for (let at = 0; at < text.length; at += DELTA_CHARS) {
-          turn.emit("item/commandExecution/outputDelta", { itemId: item.id, delta: text.slice(at, at + DELTA_CHARS) });
+          turn.emit("item/commandExecution/outputDelta", { itemId, delta: text.slice(at, at + DELTA_CHARS) });
         }
       },
     });
-    const { exitCode, output, durationMs } = await running.ended;
-    const status = exitCode === 0 ? "completed" : "failed";
-    const processId = String(running.pid);
-    turn.completeLate({ ...item, processId, status, aggregatedOutput: output, exitCode, durationMs });
-    return { exitCode, output, durationMs };
+  }
+
+  async #finish(running: RunningCommand, item: Item): Promise<CommandEnd> {
+    const end = await running.ended;
+    const status = end.exitCode === 0 ? "completed" : "failed";
+    const { exitCode, durationMs, output: aggregatedOutput } = end;
+    this.turn.completeLate({ ...item, status, aggregatedOutput, exitCode, durationMs });
+    return end;
   }
 
   /** Writes a file inside the thread's directory. */
@@ -160,7 +167,7 @@ export class Actions {
     });
     await this.turn.until(change.apply());
     this.turn.complete({ ...item, status: "completed" });
-    this.turn.emit("turn/diff/updated", { diff: change.view.diff });
+    this.turn.setDiff(change.view.diff);
     this.respond(tokens, content);
   }
 
@@ -184,8 +191,9 @@ export class Actions {
 
   /** Calls tools side by side, as one response does. A name that wasn't offered never reaches the client (measured). */
   async callTools(calls: readonly ToolCall[], tokens: TokensWish): Promise<readonly ToolOutcome[]> {
-    const outcomes = await this.turn.until(Promise.all(calls.map((call) => this.#callTool(call))));
-    this.respond(tokens, JSON.stringify(calls));
+    const report = (): void => this.respond(tokens, JSON.stringify(calls));
+    const outcomes = await this.turn.until(Promise.all(calls.map((call) => this.#callTool(call))), report);
+    report();
     return outcomes;
   }
 
@@ -202,14 +210,12 @@ export class Actions {
       callId,
       ...fields,
     });
-    const reply = readToolReply(await this.turn.until(answer));
-    this.turn.complete({
-      ...item,
-      status: reply.success ? "completed" : "failed",
-      contentItems: reply.contentItems,
-      success: reply.success,
-      durationMs: Date.now() - startedAt,
-    });
+    const settle = (reply: ToolReply): void => {
+      const status = reply.success ? "completed" : "failed";
+      this.turn.complete({ ...item, status, ...reply, durationMs: Date.now() - startedAt });
+    };
+    const reply = readToolReply(await this.turn.until(answer, () => settle({ success: false, contentItems: [] })));
+    settle(reply);
     return { success: reply.success, text: replyText(reply.contentItems) };
   }
 

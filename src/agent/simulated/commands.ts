@@ -22,6 +22,7 @@ export interface RunningCommand {
 
 export interface CommandRequest {
   readonly threadId: string;
+  readonly itemId: string;
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -46,7 +47,7 @@ function killGroup(child: ChildProcess): void {
 
 /** All commands of this process that still run. */
 export class Commands {
-  readonly #running = new Map<ChildProcess, string>();
+  readonly #running = new Map<ChildProcess, CommandRequest>();
 
   run(request: CommandRequest): RunningCommand {
     const startedAt = Date.now();
@@ -56,7 +57,7 @@ export class Commands {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    this.#running.set(child, request.threadId);
+    this.#running.set(child, request);
     let output = "";
     const take = (text: string): void => {
       output = (output + text).slice(0, MAX_OUTPUT_CHARS);
@@ -75,13 +76,18 @@ export class Commands {
     return { pid: child.pid ?? 0, ended: promise };
   }
 
-  list(threadId: string): readonly number[] {
-    return [...this.#running].filter(([, owner]) => owner === threadId).map(([child]) => child.pid ?? 0);
+  /** What `thread/backgroundTerminals/list` shows of one thread's commands. */
+  list(threadId: string): readonly Readonly<Record<string, unknown>>[] {
+    const mine = [...this.#running].filter(([, request]) => request.threadId === threadId);
+    return mine.map(([child, { itemId, command, cwd }]) => {
+      const unknowns = { osPid: null, cpuPercent: null, rssKb: null };
+      return { itemId, processId: String(child.pid), command, cwd, ...unknowns };
+    });
   }
 
   /** Kills what one thread left running. */
   clean(threadId: string): void {
-    for (const [child, owner] of this.#running) if (owner === threadId) killGroup(child);
+    for (const [child, request] of this.#running) if (request.threadId === threadId) killGroup(child);
   }
 
   killAll(): void {

@@ -146,7 +146,8 @@ async function performTrouble(
       turn.limits(limits(100, 300, step.resets_in_ms));
       throw new TurnFailure(step.message, "usageLimitExceeded");
     case "overflow":
-      turn.thread.setUsage(turn.id, overflowed());
+      turn.repeatUsage();
+      turn.setUsage(overflowed());
       throw new TurnFailure(step.message, "contextWindowExceeded");
     case "exit":
       actions.exit(step.code);
@@ -213,7 +214,7 @@ async function askCommand(reason: string, command: string, actions: Actions): Pr
     availableDecisions: ["accept", "decline", "cancel"],
   };
   const reply = decision(await actions.request("item/commandExecution/requestApproval", params, "waitingOnApproval"));
-  if (reply === "accept" || reply === "acceptForSession") await actions.turn.until(actions.runOpened(command, item));
+  if (reply === "accept" || reply === "acceptForSession") await actions.runAccepted(command, item);
   else if (reply === "cancel") return turn.cancel();
   else turn.complete({ ...item, status: "declined" });
   actions.respond(undefined, command);

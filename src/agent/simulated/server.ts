@@ -20,7 +20,7 @@ import {
 import type { RolloutStore, ThreadMeta } from "./rollout.ts";
 import { resumedSandbox, Thread, turnView } from "./thread.ts";
 import { Turn } from "./turn.ts";
-import { addResponse, compacted, inventTokens } from "./usage.ts";
+import { compacted, inventTokens } from "./usage.ts";
 import { isRecord, type RequestId, Wire } from "./wire.ts";
 
 /** An answer, and what follows it on the wire. */
@@ -229,20 +229,18 @@ export class Server {
     const turn = new Turn(thread, [], null);
     const work = async (): Promise<void> => {
       const item = turn.open({ type: "contextCompaction", id: uuidV7() });
-      thread.repeatUsage();
-      const tokens = inventTokens(thread.responses, 0);
-      const after = addResponse(thread.usage, tokens);
-      thread.setUsage(turn.id, after);
+      turn.repeatUsage();
+      turn.respond(inventTokens(thread.responses, 0));
       thread.responses = 0;
-      thread.setUsage(turn.id, compacted(after, inventTokens(0, 0).input));
+      turn.setUsage(compacted(thread.usage, inventTokens(0, 0).input));
       turn.complete(item);
     };
     return { result: {}, after: () => this.#run(turn, work, true) };
   }
 
   #listTerminals(params: Params): Reply {
-    const pids = this.#deps.commands.list(this.#loaded(params).id);
-    return { result: { data: pids.map((pid) => ({ processId: String(pid) })), nextCursor: null } };
+    const data = this.#deps.commands.list(this.#loaded(params).id);
+    return { result: { data, nextCursor: null } };
   }
 
   #cleanTerminals(params: Params): Reply {
@@ -316,7 +314,6 @@ export class Server {
     const expected = requiredText(params, "turnId");
     const turn = this.#activeTurn(this.#loaded(params), "interrupt", expected);
     turn.stop();
-    turn.thread.repeatUsage();
     return { result: {}, after: () => turn.interrupted() };
   }
 }

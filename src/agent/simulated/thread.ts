@@ -113,14 +113,15 @@ export class Thread {
     this.repeatUsage();
   }
 
-  /** Sends the totals again, as the real server does on resume, interrupt and steer; nothing before the first response. */
-  repeatUsage(): void {
-    if (this.#usageTurnId === null) return;
+  /** Sends the totals again, as the real server does on resume, interrupt and steer; nothing (false) before the first response. */
+  repeatUsage(): boolean {
+    if (this.#usageTurnId === null) return false;
     const { total, last } = this.#usage;
     this.notify("thread/tokenUsage/updated", {
       turnId: this.#usageTurnId,
       tokenUsage: { total, last, modelContextWindow: CONTEXT_WINDOW },
     });
+    return true;
   }
 
   #statusView(activeFlags: readonly string[]): Readonly<Record<string, unknown>> {

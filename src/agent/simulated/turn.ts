@@ -1,8 +1,9 @@
 /** One turn from its start to its one end: completed, failed or interrupted, in the order that the real server was measured in. */
-import { shortId, uuidV7 } from "./ids.ts";
+import { randomUUID } from "node:crypto";
+import { uuidV7 } from "./ids.ts";
 import type { Item, TurnError, TurnRecord } from "./rollout.ts";
 import { type Thread, turnView } from "./thread.ts";
-import { addResponse, type ResponseTokens } from "./usage.ts";
+import { addResponse, type ResponseTokens, type ThreadUsage } from "./usage.ts";
 
 /** Thrown into whatever a turn is doing when the turn has ended from outside. */
 export class TurnOver extends Error {
@@ -48,6 +49,8 @@ export class Turn {
   #steers: string[] = [];
   #startedAtMs: number | null = null;
   #lastMessage: Item | null = null;
+  #diff: string | null = null;
+  readonly #settlers = new Set<() => void>();
 
   constructor(thread: Thread, texts: readonly string[], clientId: string | null) {
     this.thread = thread;
@@ -137,8 +140,24 @@ export class Turn {
   respond(tokens: ResponseTokens): void {
     this.#check();
     this.thread.responses += 1;
-    this.thread.setUsage(this.id, addResponse(this.thread.usage, tokens));
+    this.setUsage(addResponse(this.thread.usage, tokens));
+  }
+
+  /** New totals of the thread; rate limits follow totals wherever they are sent in a turn (measured). */
+  setUsage(usage: ThreadUsage): void {
+    this.thread.setUsage(this.id, usage);
     this.limits(NO_LIMITS);
+  }
+
+  /** Sends the totals again: on a steer, an interrupt, a compaction and an overflow (measured). */
+  repeatUsage(): void {
+    if (this.thread.repeatUsage()) this.limits(NO_LIMITS);
+  }
+
+  /** The whole change of the turn so far; repeated when the turn completes (measured). */
+  setDiff(diff: string): void {
+    this.#diff = diff;
+    this.emit("turn/diff/updated", { diff });
   }
 
   limits(rateLimits: Readonly<Record<string, unknown>>): void {
@@ -151,15 +170,17 @@ export class Turn {
     this.emit("error", { error: turnError(message, codexErrorInfo, details), willRetry: true });
   }
 
-  /** Waits for `work`; rejects with TurnOver when the turn is ended first. */
-  async until<T>(work: Promise<T>): Promise<T> {
+  /** Waits for `work`; rejects with TurnOver when the turn is ended first. `settle` is run when an interrupt comes meanwhile. */
+  async until<T>(work: Promise<T>, settle: () => void = () => undefined): Promise<T> {
     this.#check();
+    this.#settlers.add(settle);
     const { promise, reject } = Promise.withResolvers<never>();
     const stop = (): void => reject(new TurnOver());
     this.#over.signal.addEventListener("abort", stop, { once: true });
     try {
       return await Promise.race([work, promise]);
     } finally {
+      this.#settlers.delete(settle);
       this.#over.signal.removeEventListener("abort", stop);
     }
   }
@@ -177,7 +198,7 @@ export class Turn {
   }
 
   steer(texts: readonly string[], clientId: string | null): void {
-    this.thread.repeatUsage();
+    this.repeatUsage();
     this.#userMessage(texts, clientId);
     this.#steers.push(...texts);
     const cut = this.#cut;
@@ -197,19 +218,28 @@ export class Turn {
     throw new TurnOver();
   }
 
-  /** Stops the work of the turn; nothing more is sent for it but its end. */
+  /**
+   * Stops the work of the turn: open tool calls fail, what a response had cost is reported, and nothing more is sent for the turn but
+   * its end. Commands go on (measured).
+   */
   stop(): void {
+    const responses = this.thread.responses;
+    for (const settle of this.#settlers) settle();
+    if (this.thread.responses === responses) this.repeatUsage();
+    if (this.#lastMessage !== null) this.#unread();
     this.#over.abort();
+  }
+
+  #unread(): void {
+    const first = this.thread.turns[0]?.id ?? this.id;
+    const readState = { firstUnread: { type: "turn", turnId: first }, revision: randomUUID() };
+    this.thread.notify("thread/readState/changed", { readState });
   }
 
   #complete(): void {
     this.#check();
-    this.thread.notify("thread/readState/changed", {
-      readState: {
-        firstUnread: { type: "turn", turnId: this.thread.turns[0]?.id ?? this.id },
-        revision: shortId("revision"),
-      },
-    });
+    if (this.#diff !== null) this.emit("turn/diff/updated", { diff: this.#diff });
+    if (this.#lastMessage !== null) this.#unread();
     this.thread.setStatus("idle");
     this.#end("completed", null);
   }
@@ -218,6 +248,7 @@ export class Turn {
     if (this.#over.signal.aborted) return;
     this.thread.setStatus("systemError");
     this.emit("error", { error, willRetry: false });
+    this.#unread();
     this.#end("failed", error);
   }
 
