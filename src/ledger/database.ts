@@ -1,0 +1,156 @@
+/** Opening the ledger's file: created whole, checked, upgraded with a backup, and never silently made anew. */
+import { randomUUID } from "node:crypto";
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import Database from "better-sqlite3";
+import { AppError } from "../domain/errors.ts";
+import type { Log } from "../lib/log.ts";
+import { guarded } from "./failure.ts";
+import { migrate, readVersion, schemaVersion } from "./migrate.ts";
+import { makeStateDirectory } from "./state-files.ts";
+
+/** "Symp" in the file's header: tells a ledger from any other database. */
+const APPLICATION_ID = 0x53_79_6d_70;
+/** How long a statement waits for a reader that is in the way, such as a backup. */
+const BUSY_TIMEOUT_MS = 5000;
+/** What a burst of writes leaves of the write-ahead log on disk. */
+const WAL_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** An open database that the caller closes. */
+export type Connection = Database.Database;
+
+function unusable(path: string, problem: string, mend: string): AppError {
+  return new AppError("ledger_unusable", `the ledger ${path} ${problem}; ${mend}`, { path });
+}
+
+/** An empty file, or a log without its database, is what is left of a ledger: starting anew would forget every claim. */
+function checkRemains(path: string): "missing" | "present" {
+  const file = statSync(path, { throwIfNoEntry: false });
+  const mend = "restore a backup, or move it and its -wal and -shm away to start with an empty ledger";
+  if (file !== undefined) {
+    if (!file.isFile()) throw unusable(path, "is not a file", "move it away");
+    if (file.size === 0) throw unusable(path, "is empty: it has been truncated", mend);
+    return "present";
+  }
+  const wal = statSync(`${path}-wal`, { throwIfNoEntry: false });
+  if (wal !== undefined && wal.size > 0) throw unusable(path, "is gone, but its -wal is still there", mend);
+  return "missing";
+}
+
+/** Builds the file beside its place and moves it there, so that no crash leaves half a ledger. */
+function create(path: string, now: number): void {
+  const draft = `${path}.new`;
+  rmSync(draft, { force: true });
+  rmSync(`${draft}-journal`, { force: true });
+  closeSync(openSync(draft, "wx", 0o600));
+  const db = new Database(draft);
+  try {
+    db.pragma(`application_id = ${APPLICATION_ID}`);
+    migrate(db, 0);
+    db.prepare("INSERT INTO ledger (one, id, created_at) VALUES (1, ?, ?)").run(randomUUID(), now);
+  } finally {
+    db.close();
+  }
+  renameSync(draft, path);
+}
+
+/** Sets what is set per connection. */
+function configure(db: Connection): void {
+  db.pragma("journal_mode = WAL");
+  db.pragma("foreign_keys = ON");
+  db.pragma("trusted_schema = OFF");
+  db.pragma(`journal_size_limit = ${WAL_LIMIT_BYTES}`);
+}
+
+function checkIsLedger(db: Connection, path: string): void {
+  if (db.pragma("application_id", { simple: true }) !== APPLICATION_ID) {
+    throw unusable(path, "is a database of something else", "choose another state directory");
+  }
+}
+
+/** Copies the ledger to a new file (0600) as of now; works beside a running daemon. */
+export function copyDatabase(db: Connection, target: string): void {
+  if (existsSync(target)) {
+    throw new AppError("ledger_unusable", `${target} exists already; choose another file`, { target });
+  }
+  closeSync(openSync(target, "wx", 0o600));
+  db.prepare("VACUUM INTO ?").run(target);
+}
+
+function upgrade(db: Connection, path: string, log: Log): void {
+  const version = readVersion(db, path);
+  if (version === schemaVersion()) return;
+  const backup = `${path}.v${version}.backup`;
+  rmSync(backup, { force: true });
+  copyDatabase(db, backup);
+  migrate(db, version);
+  log.info({ path, backup, from: version, to: schemaVersion() }, "ledger upgraded");
+}
+
+/** SQLite's quick check: the first problems in words, empty when there are none. */
+export function findDamage(db: Connection): readonly string[] {
+  const rows = db.prepare("PRAGMA quick_check(5)").pluck().all().map(String);
+  return rows.length === 1 && rows[0] === "ok" ? [] : rows;
+}
+
+/** After a daemon that didn't close it, the file is read whole once. */
+function checkAfterCrash(db: Connection, path: string): void {
+  const running = db.prepare("SELECT 1 FROM daemon WHERE stopped_at IS NULL").get();
+  if (running === undefined) return;
+  const damage = findDamage(db);
+  if (damage.length === 0) return;
+  throw unusable(
+    path,
+    `is damaged (${damage.join("; ")})`,
+    "restore a backup, or move it away to start with an empty one",
+  );
+}
+
+/**
+ * Opens the ledger for the one daemon that may write it, creating or upgrading it first. Throws `ledger_unusable`, `ledger_newer`
+ * or `state_dir_unusable`, each with the mend.
+ */
+export function openForWriting(path: string, now: number, log: Log): Connection {
+  makeStateDirectory(dirname(path));
+  return guarded(path, "opening", () => {
+    if (checkRemains(path) === "missing") create(path, now);
+    // It holds ticket texts, and the daemon before this one may have run with another umask.
+    if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+    const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      checkIsLedger(db, path);
+      configure(db);
+      upgrade(db, path, log);
+      checkAfterCrash(db, path);
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}
+
+/** Opens the ledger for reading only, beside a running daemon or not. Throws `ledger_unusable` or `ledger_newer`. */
+export function openForReading(path: string): Connection {
+  if (!existsSync(path)) {
+    throw unusable(
+      path,
+      "does not exist",
+      "start the daemon once, or name the workflow (-w) or state directory (--state-dir)",
+    );
+  }
+  return guarded(path, "opening", () => {
+    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      checkIsLedger(db, path);
+      const version = readVersion(db, path);
+      if (version < schemaVersion()) {
+        throw unusable(path, `has the older schema ${version}`, "start the daemon once to upgrade it");
+      }
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  });
+}

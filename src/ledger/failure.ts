@@ -1,0 +1,51 @@
+/** What a failing database means to the rest of the daemon. */
+import Database from "better-sqlite3";
+import { AppError, errorMessage } from "../domain/errors.ts";
+
+/** What to do about it, by SQLite's primary result code. */
+const MENDS: Readonly<Record<string, string>> = {
+  SQLITE_BUSY: "another process holds it; stop that one",
+  SQLITE_CANTOPEN: "check that the directory exists and is writable",
+  SQLITE_CORRUPT: "restore a backup, or move the file away to start with an empty ledger",
+  SQLITE_FULL: "free some disk space",
+  SQLITE_IOERR: "check the disk",
+  SQLITE_NOTADB: "restore a backup, or move the file away to start with an empty ledger",
+  SQLITE_PERM: "check the owner and mode of the file",
+  SQLITE_READONLY: "make the file and its directory writable",
+};
+
+/** `SQLITE_IOERR_FSYNC` and its kin are kinds of `SQLITE_IOERR`. */
+function primaryCode(code: string): string {
+  return code.split("_").slice(0, 2).join("_");
+}
+
+/** The code and mend of an error that means "this file can't be used now"; null for any other. */
+function diagnose(error: unknown): { readonly code: string; readonly mend: string } | null {
+  if (error instanceof Database.SqliteError) {
+    const mend = MENDS[primaryCode(error.code)];
+    return mend === undefined ? null : { code: error.code, mend };
+  }
+  const isSystemError = error instanceof Error && "syscall" in error && "code" in error;
+  return isSystemError ? { code: String(error.code), mend: "check its owner, mode and disk" } : null;
+}
+
+/** An error that says what was being done, to which file, and the mend; other errors as they are. */
+export function ledgerFailure(error: unknown, path: string, doing: string): unknown {
+  const diagnosis = diagnose(error);
+  if (diagnosis === null) return error;
+  return new AppError(
+    "ledger_unusable",
+    `${doing}: the ledger ${path} failed with ${diagnosis.code} (${errorMessage(error)}); ${diagnosis.mend}`,
+    { path, reason: diagnosis.code },
+    { cause: error },
+  );
+}
+
+/** Runs `action`; a database failure in it becomes AppError `ledger_unusable`. */
+export function guarded<T>(path: string, doing: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw ledgerFailure(error, path, doing);
+  }
+}

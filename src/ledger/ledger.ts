@@ -1,0 +1,138 @@
+/** The ledger's writing side: the one connection of the daemon, and every row that it writes. */
+import { statSync } from "node:fs";
+import type { DurableChange } from "../domain/claim.ts";
+import { AppError } from "../domain/errors.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import { prepareClaimRows, type ClaimRows } from "./claims.ts";
+import { openForWriting, type Connection } from "./database.ts";
+import { createEventRows } from "./events.ts";
+import { guarded } from "./failure.ts";
+import type { Ledger } from "./port.ts";
+import { prepareProcessRows } from "./processes.ts";
+import { prepareRunRows, type RunRows } from "./runs.ts";
+import { prepareThreadRows } from "./threads.ts";
+import { createTokenCounter } from "./tokens.ts";
+import { prepareToolCallRows } from "./tool-calls.ts";
+import { createWriter, whole, type Writer } from "./writer.ts";
+
+export interface LedgerDeps {
+  /** The ledger's file; its directory is made if need be. */
+  readonly path: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Takes known secret values out of a text before it is kept. */
+  readonly redact?: (text: string) => string;
+}
+
+/** The file that a name leads to now. */
+function fileIdentity(path: string): string | null {
+  const file = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return file === undefined ? null : `${file.dev}:${file.ino}`;
+}
+
+/** Writes go to the open file even when its name leads elsewhere by now, and would be lost. */
+function createPlaceGuard(path: string): () => void {
+  const opened = fileIdentity(path);
+  return () => {
+    if (fileIdentity(path) === opened) return;
+    throw new AppError(
+      "ledger_unusable",
+      `the ledger ${path} was removed or replaced while the daemon ran; put it back, or restart the daemon`,
+      { path, reason: "moved" },
+    );
+  };
+}
+
+/** Marks the ledger as open; the mark that is left by a killed daemon makes the next start check the file. */
+function markOpen(db: Connection, writer: Writer, at: number): void {
+  writer.durable("opening", () => {
+    db.prepare("INSERT OR REPLACE INTO daemon (one, pid, started_at, stopped_at) VALUES (1, ?, ?, NULL)").run(
+      process.pid,
+      whole(at),
+    );
+  });
+}
+
+function createCommit(parts: {
+  readonly claims: ClaimRows;
+  readonly runs: RunRows;
+  readonly writer: Writer;
+  readonly clock: Clock;
+  checkPlace(): void;
+}): (change: DurableChange) => void {
+  const { claims, runs, writer, clock, checkPlace } = parts;
+  return (change) => {
+    checkPlace();
+    const at = clock.now();
+    writer.durable("keeping a decision", () => {
+      for (const fact of change.facts) {
+        if (fact.kind === "run_started") claims.seeIssue(fact.issue, at);
+        runs.write(fact);
+      }
+      claims.write(change, at);
+    });
+  };
+}
+
+/** Sum of what ended runs took, in milliseconds. */
+function endedMs(db: Connection): number {
+  return (
+    db
+      .prepare<[], number>("SELECT COALESCE(SUM(ended_at - started_at), 0) FROM runs WHERE ended_at IS NOT NULL")
+      .pluck()
+      .get() ?? 0
+  );
+}
+
+/** Opens, creates or upgrades the ledger. Throws `ledger_unusable`, `ledger_newer` or `state_dir_unusable`. */
+export function openLedger({ path, clock, log, redact = (text) => text }: LedgerDeps): Ledger {
+  const db = openForWriting(path, clock.now(), log);
+  const writer = createWriter(db, path);
+  const claims = prepareClaimRows(db, redact);
+  const runs = prepareRunRows(db, redact);
+  const processes = prepareProcessRows(db);
+  const threads = prepareThreadRows(db);
+  const tools = prepareToolCallRows(db);
+  const tokens = createTokenCounter(db, writer);
+  const events = createEventRows({ db, writer, clock, log, redact });
+  const id = db.prepare<[], string>("SELECT id FROM ledger").pluck().get() ?? "";
+  markOpen(db, writer, clock.now());
+
+  function close(): void {
+    if (!db.open) return;
+    events.close();
+    try {
+      db.prepare("UPDATE daemon SET stopped_at = ?").run(whole(clock.now()));
+    } catch (error) {
+      log.warn({ err: error }, "the ledger can't be marked as closed; the next start checks it");
+    }
+    db.close();
+  }
+
+  return {
+    path,
+    id,
+    loadState: () => guarded(path, "reading the state", () => claims.load()),
+    commit: createCommit({ claims, runs, writer, clock, checkPlace: createPlaceGuard(path) }),
+    processSpawned: (...spawned) => writer.durable("keeping a process", () => processes.spawned(...spawned)),
+    processEnded: (...ended) => writer.quick("ending a process", () => processes.ended(...ended)),
+    liveProcesses: () => guarded(path, "reading processes", () => processes.live()),
+    turnIntended: (intent) => writer.durable("keeping a turn", () => runs.turnIntended(intent)),
+    turnStarted: (start) => writer.quick("starting a turn", () => runs.turnStarted(start)),
+    turnEnded: (end) => writer.quick("ending a turn", () => runs.turnEnded(end)),
+    recordTokens: (report) => tokens.record(report),
+    totals: () => guarded(path, "reading totals", () => ({ tokens: tokens.all(), endedMs: endedMs(db) })),
+    tokensOfIssue: (issueId) => guarded(path, "reading tokens", () => tokens.ofIssue(issueId)),
+    tokensOfDay: (at) => guarded(path, "reading tokens", () => tokens.ofDay(at)),
+    toolIntended: (intent) => writer.durable("keeping a tool call", () => tools.intended(intent)),
+    toolEnded: (end) => writer.quick("ending a tool call", () => tools.ended(end)),
+    callsInDoubt: (issueId) => guarded(path, "reading tool calls", () => tools.inDoubt(issueId)),
+    bindThread: (binding) => writer.durable("binding a thread", () => threads.bind(binding)),
+    threadBinding: (issueId) => guarded(path, "reading a thread", () => threads.binding(issueId)),
+    unbindThread: (issueId) => writer.durable("unbinding a thread", () => threads.unbind(issueId)),
+    appendEvent: (event) => events.append(event),
+    flush: () => events.flush(),
+    close,
+  };
+}

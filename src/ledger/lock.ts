@@ -1,0 +1,155 @@
+/** One daemon per state directory and per workflow file: locks that the kernel frees on any death. */
+import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import Database from "better-sqlite3";
+import { AppError, errorMessage } from "../domain/errors.ts";
+import type { StateFiles } from "./state-files.ts";
+import { makeStateDirectory } from "./state-files.ts";
+
+/** Who holds a lock. */
+export interface LockOwner {
+  readonly pid: number;
+  /** Epoch milliseconds, whole seconds. */
+  readonly startedAt: number;
+}
+
+/**
+ * The locks of this process by path. A lock is an SQLite connection that never lets its exclusive file lock go; one that nobody
+ * refers to would be closed by the garbage collector, and the lock with it.
+ */
+const held = new Map<string, Database.Database>();
+
+/** A lock file that is replaced again and again while it is being taken is not going to be ours. */
+const MAX_TRIES = 20;
+
+/** Offsets of user_version and application_id in the header of an SQLite file: the owner's pid and start, in one page. */
+const PID_OFFSET = 60;
+const START_OFFSET = 68;
+
+/** Who holds the lock at `path`, null when that can't be told. */
+export function readLockOwner(path: string): LockOwner | null {
+  // Closing any descriptor of a file drops this process's own locks on it, so a file that we hold is not opened.
+  if (held.has(path)) return self();
+  try {
+    const header = readFileSync(path);
+    return { pid: header.readInt32BE(PID_OFFSET), startedAt: header.readInt32BE(START_OFFSET) * 1000 };
+  } catch {
+    // Gone or not written yet: the message then names no owner.
+    return null;
+  }
+}
+
+function self(): LockOwner {
+  return { pid: process.pid, startedAt: Math.floor(performance.timeOrigin / 1000) * 1000 };
+}
+
+function ownedByAnother(path: string, what: string): AppError {
+  const owner = readLockOwner(path);
+  const who =
+    owner === null
+      ? "another daemon"
+      : `the daemon with pid ${owner.pid}, running since ${new Date(owner.startedAt).toISOString()},`;
+  return new AppError("already_running", `${who} already works on ${what}; stop it first`, {
+    path,
+    pid: owner?.pid ?? null,
+    startedAt: owner?.startedAt ?? null,
+  });
+}
+
+/** Takes the file lock, or throws SQLITE_BUSY at once. The owner is written into the header in the same step. */
+function takeFileLock(path: string): Database.Database {
+  const db = new Database(path, { timeout: 0 });
+  try {
+    db.pragma("locking_mode = EXCLUSIVE");
+    // One page is written, in one piece; a journal would only be a second file beside the workflow.
+    db.pragma("journal_mode = MEMORY");
+    db.exec("BEGIN EXCLUSIVE");
+    db.pragma(`user_version = ${self().pid}`);
+    db.pragma(`application_id = ${self().startedAt / 1000}`);
+    db.exec("COMMIT");
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function inode(path: string): bigint | null {
+  return statSync(path, { throwIfNoEntry: false, bigint: true })?.ino ?? null;
+}
+
+/** A lock on a file that somebody removed meanwhile guards nothing: it is given back and tried again. */
+function lockFile(path: string, what: string): Database.Database {
+  if (held.has(path)) throw ownedByAnother(path, what);
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    closeSync(openSync(path, "a", 0o600));
+    const before = inode(path);
+    let db: Database.Database;
+    try {
+      db = takeFileLock(path);
+    } catch (error) {
+      const isTaken = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+      throw isTaken ? ownedByAnother(path, what) : error;
+    }
+    if (before !== null && before === inode(path)) {
+      held.set(path, db);
+      return db;
+    }
+    db.close();
+  }
+  throw new Error(`${path} is replaced all the time`);
+}
+
+function release(path: string, options: { readonly remove: boolean }): void {
+  const db = held.get(path);
+  if (db === undefined) return;
+  // While it is still locked: whoever waits for it then notices that its file is gone.
+  if (options.remove) rmSync(path, { force: true });
+  held.delete(path);
+  db.close();
+}
+
+function lockStateDirectory(files: StateFiles): Disposable {
+  makeStateDirectory(files.dir);
+  // One name for one file, whatever links lead there: `held` is keyed by it.
+  const path = join(realpathSync(files.dir), basename(files.lock));
+  try {
+    lockFile(path, `the state directory ${files.dir}`);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    throw new AppError(
+      "state_dir_unusable",
+      `locking ${path} failed: ${errorMessage(error)}; remove that file if it isn't a lock, or choose another --state-dir`,
+      { path },
+      { cause: error },
+    );
+  }
+  return { [Symbol.dispose]: () => release(path, { remove: false }) };
+}
+
+/**
+ * Beside the workflow, so that it also guards against another user or another state directory. Null when nothing can be written
+ * there (a read-only mount): then the state directory's own lock has to do.
+ */
+function lockWorkflow(workflowPath: string): Disposable | null {
+  const real = realpathSync(workflowPath);
+  const path = join(dirname(real), `.${basename(real)}.lock`);
+  try {
+    lockFile(path, `the workflow ${workflowPath}`);
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    return null;
+  }
+  return { [Symbol.dispose]: () => release(path, { remove: true }) };
+}
+
+/**
+ * Makes the state directory and takes both locks until it is disposed. Throws `already_running` with the owner's pid and start, or
+ * `state_dir_unusable`.
+ */
+export function lockDaemon(files: StateFiles, workflowPath: string): Disposable {
+  using taken = new DisposableStack();
+  taken.use(lockStateDirectory(files));
+  taken.use(lockWorkflow(workflowPath));
+  return taken.move();
+}

@@ -1,0 +1,74 @@
+/** The ledger's reading side: what `runs`, `usage` and the API answer, beside a running daemon or without one. */
+import type { IssueId } from "../domain/ids.ts";
+import { systemClock, type Clock } from "../lib/clock.ts";
+import { findDamage, openForReading, type Connection } from "./database.ts";
+import { guarded } from "./failure.ts";
+import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
+import { sumUsage, type UsageJson } from "./usage.ts";
+
+/** The last thing seen of an issue that was ever claimed. */
+export interface SeenIssue {
+  readonly issue_id: string;
+  readonly identifier: string;
+  readonly title: string;
+  readonly state: string;
+}
+
+/** One row of `recent_events`. */
+export interface EventJson {
+  readonly at: string;
+  readonly event: string;
+  readonly message: string | null;
+}
+
+/** Events that a person reads at once. */
+const RECENT_EVENTS = 50;
+
+/** Every method throws `ledger_unusable` when the file can't be read. */
+export interface LedgerReader {
+  readonly path: string;
+  /** Newest first. */
+  runs(query?: RunsQuery): readonly RunJson[];
+  usage(query: { readonly by: "issue" | "day" }): UsageJson;
+  /** Newest last; `limit` defaults to 50. */
+  recentEvents(issueId: IssueId, limit?: number): readonly EventJson[];
+  /** The newest that has this identifier; null when no claim ever had. */
+  issueByIdentifier(identifier: string): SeenIssue | null;
+  /** SQLite's quick check: the first problems, empty when there are none. */
+  damage(): readonly string[];
+  close(): void;
+}
+
+function recentEvents(db: Connection, issueId: IssueId, limit: number): readonly EventJson[] {
+  const rows = db
+    .prepare<[string, number], { at: number; event: string; message: string | null }>(
+      "SELECT at, event, message FROM events WHERE issue_id = ? ORDER BY id DESC LIMIT ?",
+    )
+    .all(issueId, limit);
+  return rows.toReversed().map(({ at, event, message }) => ({ at: new Date(at).toISOString(), event, message }));
+}
+
+function issueByIdentifier(db: Connection, identifier: string): SeenIssue | null {
+  return (
+    db
+      .prepare<[string], SeenIssue>(
+        "SELECT issue_id, identifier, title, state FROM issues WHERE identifier = ? ORDER BY seen_at DESC LIMIT 1",
+      )
+      .get(identifier) ?? null
+  );
+}
+
+/** Opens a ledger for reading. Throws `ledger_unusable` when there is none or it can't be read, `ledger_newer` when it is too new. */
+export function openLedgerReader(path: string, clock: Clock = systemClock): LedgerReader {
+  const db = openForReading(path);
+  const read = <T>(action: () => T): T => guarded(path, "reading", action);
+  return {
+    path,
+    runs: (query = {}) => read(() => listRuns(db, query)),
+    usage: ({ by }) => read(() => sumUsage(db, by, clock.now())),
+    recentEvents: (issueId, limit = RECENT_EVENTS) => read(() => recentEvents(db, issueId, limit)),
+    issueByIdentifier: (identifier) => read(() => issueByIdentifier(db, identifier)),
+    damage: () => read(() => findDamage(db)),
+    close: () => db.close(),
+  };
+}

@@ -1,0 +1,167 @@
+/** Usage by issue or by day as `usage --json` shows it (contract.md). */
+import type { Connection } from "./database.ts";
+import { utcDay } from "./tokens.ts";
+
+/** Sums without the key that they are for. */
+export interface UsageSums {
+  readonly runs: number;
+  readonly turns: number;
+  readonly input_tokens: number;
+  readonly cached_input_tokens: number;
+  readonly output_tokens: number;
+  readonly reasoning_tokens: number;
+  /** input + output. */
+  readonly total_tokens: number;
+  readonly seconds_running: number;
+  /** Null: no price is known. */
+  readonly usd: number | null;
+}
+
+export interface UsageRow extends UsageSums {
+  /** An issue's identifier, or a UTC day. */
+  readonly key: string;
+}
+
+export interface UsageJson {
+  readonly by: "issue" | "day";
+  /** Issues by identifier, days oldest first. */
+  readonly rows: readonly UsageRow[];
+  readonly total: UsageSums;
+}
+
+interface RunSpan {
+  readonly issue_id: string;
+  readonly identifier: string;
+  readonly turns: number;
+  readonly started_at: number;
+  /** When the run ended; for one that was cut off, when it was last heard of. */
+  readonly ended_at: number | null;
+  readonly last_at: number;
+}
+
+interface Growth {
+  readonly issue_id: string;
+  readonly day: string;
+  readonly input: number;
+  readonly cached_input: number;
+  readonly output: number;
+  readonly reasoning: number;
+}
+
+const SPANS = `
+  SELECT r.issue_id, COALESCE(i.identifier, r.issue_identifier) AS identifier, r.started_at, r.ended_at,
+    MAX(r.turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = r.run_id AND t.turn_id IS NOT NULL)) AS turns,
+    MAX(r.started_at, COALESCE((SELECT MAX(e.at) FROM events AS e WHERE e.run_id = r.run_id), 0)) AS last_at
+  FROM runs AS r LEFT JOIN issues AS i USING (issue_id)`;
+
+const GROWTH = `
+  SELECT issue_id, day, SUM(input) AS input, SUM(cached_input) AS cached_input, SUM(output) AS output,
+    SUM(reasoning) AS reasoning
+  FROM token_usage GROUP BY issue_id, day`;
+
+/** Sums in the making; time is kept in milliseconds until the end, so that rounding doesn't add up. */
+interface Tally {
+  runs: number;
+  turns: number;
+  input: number;
+  cachedInput: number;
+  output: number;
+  reasoning: number;
+  runningMs: number;
+}
+
+class Tallies {
+  readonly #byKey = new Map<string, Tally>();
+  readonly total = emptyTally();
+
+  /** Adds to a key's sums and to the total. */
+  add(key: string, part: Partial<Tally>): void {
+    const tally = this.#byKey.get(key) ?? emptyTally();
+    this.#byKey.set(key, tally);
+    addTo(tally, part);
+    addTo(this.total, part);
+  }
+
+  rows(): readonly UsageRow[] {
+    return [...this.#byKey]
+      .map(([key, tally]) => ({ key, ...toSums(tally) }))
+      .toSorted((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
+  }
+}
+
+function emptyTally(): Tally {
+  return { runs: 0, turns: 0, input: 0, cachedInput: 0, output: 0, reasoning: 0, runningMs: 0 };
+}
+
+function addTo(tally: Tally, part: Partial<Tally>): void {
+  tally.runs += part.runs ?? 0;
+  tally.turns += part.turns ?? 0;
+  tally.input += part.input ?? 0;
+  tally.cachedInput += part.cachedInput ?? 0;
+  tally.output += part.output ?? 0;
+  tally.reasoning += part.reasoning ?? 0;
+  tally.runningMs += part.runningMs ?? 0;
+}
+
+function toSums(tally: Tally): UsageSums {
+  return {
+    runs: tally.runs,
+    turns: tally.turns,
+    input_tokens: tally.input,
+    cached_input_tokens: tally.cachedInput,
+    output_tokens: tally.output,
+    reasoning_tokens: tally.reasoning,
+    total_tokens: tally.input + tally.output,
+    seconds_running: Math.round(tally.runningMs) / 1000,
+    usd: null,
+  };
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** The parts of a span by UTC day. */
+function* daysOf(from: number, to: number): Generator<{ readonly day: string; readonly ms: number }> {
+  for (let start = from; start < to;) {
+    const end = Math.min(to, (Math.floor(start / DAY_MS) + 1) * DAY_MS);
+    yield { day: utcDay(start), ms: end - start };
+    start = end;
+  }
+}
+
+/** Runs that go on count up to now, as long as the daemon that runs them lives; what was cut off, up to its last event. */
+function spanEnd(span: RunSpan, now: number, alive: boolean): number {
+  return span.ended_at ?? (alive ? Math.max(now, span.started_at) : span.last_at);
+}
+
+/** By the process that last opened the ledger. A pid that another process has by now makes a cut-off run look alive, no worse. */
+function daemonLives(db: Connection): boolean {
+  const pid = db.prepare<[], number>("SELECT pid FROM daemon WHERE stopped_at IS NULL").pluck().get();
+  if (pid === undefined) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
+}
+
+/** A run counts on the day it started, its time on the days it ran, tokens on the days they were reported. */
+export function sumUsage(db: Connection, by: "issue" | "day", now: number): UsageJson {
+  const tallies = new Tallies();
+  const identifiers = new Map<string, string>();
+  const alive = daemonLives(db);
+  for (const span of db.prepare<[], RunSpan>(SPANS).all()) {
+    const { identifier, turns, started_at: startedAt } = span;
+    const endedAt = spanEnd(span, now, alive);
+    identifiers.set(span.issue_id, identifier);
+    tallies.add(by === "issue" ? identifier : utcDay(startedAt), { runs: 1, turns });
+    for (const { day, ms } of daysOf(startedAt, endedAt)) {
+      tallies.add(by === "issue" ? identifier : day, { runningMs: ms });
+    }
+  }
+  for (const { issue_id, day, input, cached_input, output, reasoning } of db.prepare<[], Growth>(GROWTH).all()) {
+    const key = by === "issue" ? (identifiers.get(issue_id) ?? issue_id) : day;
+    tallies.add(key, { input, cachedInput: cached_input, output, reasoning });
+  }
+  return { by, rows: tallies.rows(), total: toSums(tallies.total) };
+}
