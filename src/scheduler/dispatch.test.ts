@@ -29,14 +29,16 @@ describe("dispatch order", () => {
       ["d", { priority: 4 }],
       ["e", { priority: 0, created_at: "2020-01-01T00:00:00Z" }],
       ["f", { priority: null, created_at: "2021-01-01T00:00:00Z" }],
-      ["g", { priority: 9, created_at: "2022-01-01T00:00:00Z" }],
-      ["h", { priority: 9, created_at: "2022-01-01T00:00:00Z" }],
+      ["g", { priority: 5, created_at: "2022-01-01T00:00:00Z" }],
+      ["h", { priority: null, created_at: "2023-01-01T00:00:00Z" }],
+      ["i", { priority: 5, created_at: "2024-01-01T00:00:00Z" }],
+      ["j", { priority: 9, created_at: "2024-01-01T00:00:00Z" }],
     ];
     const sorted = rows
       .map(([name, fields]) => makeIssue(name, fields))
       .toReversed()
       .toSorted(compareIssues);
-    expect(sorted.map((issue) => issue.identifier)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h"]);
+    expect(sorted.map((issue) => issue.identifier)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
   });
 
   it("is a total order", () => {

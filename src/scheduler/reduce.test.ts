@@ -200,6 +200,16 @@ describe("a read that failed", () => {
   });
 });
 
+it("an answer to an older poll changes nothing", () => {
+  const driver = driverIn("running");
+  driver.advance(30_000);
+  const poll = driver.effect("poll")?.poll ?? 0;
+  const before = driver.state;
+  driver.send({ kind: "polled", poll: poll - 1, candidates: [], tracked: [], trackedIds: [issue.id] });
+  expect(driver.state.claims).toBe(before.claims);
+  expect(driver.state.polling).toBe(poll);
+});
+
 describe("an event of an old run", () => {
   it("changes no claim", () => {
     const driver = driverIn("running");
@@ -279,6 +289,14 @@ describe("an operator", () => {
     expect(driver.claim(issue)).toBeUndefined();
     driver.dispatch(issue);
     expect(driver.claimOf("running", issue).threadId).toBeNull();
+  });
+
+  it("release of a running ticket: stopped, then forgotten though it is still active", () => {
+    const driver = driverIn("running");
+    driver.send({ kind: "operator", command: { kind: "release", issueId: issue.id } });
+    expect(driver.effect("stop_run")).toMatchObject({ why: "operator_release" });
+    driver.endRun(issue, { kind: "cancelled", by: "operator", message: "" });
+    expect(driver.claim(issue)).toBeUndefined();
   });
 
   it("pause: nothing new starts, a due retry keeps its attempt; resume serves it", () => {
@@ -372,6 +390,17 @@ describe("settings", () => {
     driver.dispatch(issue);
     driver.tick([held]);
     expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
+  });
+
+  it.each([
+    ["all are there", ["agent", "backend"], ["backend", "agent", "other"], true],
+    ["one is missing", ["agent", "backend"], ["agent"], false],
+    ["a blank one matches nothing", [""], ["agent", ""], false],
+  ])("tracker.required_labels, %s", (_name, requiredLabels, labels, starts) => {
+    const driver = new SchedulerDriver(makeSettings({ tracker: { requiredLabels } }));
+    driver.boot();
+    driver.tick([{ ...issue, labels }]);
+    expect(driver.effect("refresh") !== undefined).toBe(starts);
   });
 
   it("a broken workflow file stops dispatch, never reconciliation, until it is mended", () => {
