@@ -5,7 +5,7 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { AgentProcess, Host, ProcessIdentity, SpawnRequest } from "./port.ts";
 import { createProcessTable } from "./process-table.ts";
-import { createProcessTree, type TreeDeps } from "./process-tree.ts";
+import { createRunTree, type TreeDeps } from "./process-tree.ts";
 import { runScript } from "./script.ts";
 import { startShell } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
@@ -34,7 +34,7 @@ async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentPro
   for (const stream of [stdin, stdout, stderr]) ignoreErrors(stream, context.log);
   const tail = createTail(STDERR_LIMIT_BYTES);
   stderr.on("data", (chunk: Buffer) => tail.push(chunk));
-  const tree = createProcessTree(identity, context);
+  const tree = createRunTree(identity, context);
   let stopping: Promise<void> | null = null;
 
   async function stop(): Promise<void> {
@@ -61,7 +61,7 @@ async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentPro
 }
 
 async function reap(identity: ProcessIdentity, context: TreeDeps): Promise<number> {
-  const tree = createProcessTree(identity, context);
+  const tree = createRunTree(identity, context);
   await endTree(tree, context);
   return tree.ended();
 }

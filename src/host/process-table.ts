@@ -1,7 +1,6 @@
 /** What processes there are: /proc where it exists, `ps` elsewhere (macOS), read without trusting a bare pid. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { execa } from "execa";
-import { MARKER_VARIABLE } from "./login-shell.ts";
 
 /** One process as the kernel shows it. Zombies are listed: they hold their pid and group, but nothing of theirs runs. */
 export interface ProcessRow {
@@ -29,10 +28,10 @@ export interface ProcessTable {
   /** One process, null when there is none of that pid. */
   read(pid: number): Promise<ProcessRow | null>;
   /**
-   * Whether its environment holds the marker. False where that can't be read: another user's process, or no /proc. Null when the
+   * Whether its environment holds `NAME=value`. False where that can't be read: another user's process, or no /proc. Null when the
    * environment is empty, which it also is for a moment in the middle of an exec.
    */
-  carries(pid: number, marker: string): boolean | null;
+  carries(pid: number, assignment: string): boolean | null;
   /** False only when it is certain that `row` started before `startTime`. */
   startedSince(row: ProcessRow, startTime: string): boolean;
 }
@@ -92,11 +91,11 @@ function procTable(bootId: string): ProcessTable {
     async read(pid) {
       return read(pid);
     },
-    carries(pid, marker) {
+    carries(pid, assignment) {
       const environ = readProc(`/proc/${pid}/environ`);
       if (environ === null) return false;
       if (environ.length === 0) return null;
-      const wanted = `${MARKER_VARIABLE}=${marker}\0`;
+      const wanted = `${assignment}\0`;
       return environ.indexOf(`\0${wanted}`) >= 0 || environ.subarray(0, wanted.length).equals(Buffer.from(wanted));
     },
     startedSince(row, startTime) {

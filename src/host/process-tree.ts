@@ -2,6 +2,7 @@
 import { errorMessage } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { MARKER_VARIABLE } from "./login-shell.ts";
 import type { ProcessIdentity } from "./port.ts";
 import type { ProcessRow, ProcessTable } from "./process-table.ts";
 
@@ -16,6 +17,9 @@ export interface ProcessTree {
   /** How many processes were ever seen as members and are gone now. */
   ended(): Promise<number>;
 }
+
+/** The process that a tree grew from. */
+type LeaderIdentity = Pick<ProcessIdentity, "pid" | "startTime">;
 
 /** Ids of processes, groups and sessions that are ours in one snapshot. */
 interface Ownership {
@@ -60,16 +64,18 @@ const BETWEEN_LOOKS_MS = 5;
 /** An exec takes less than a millisecond; a process that still has no environment then was started with none. */
 const MAX_BLANK_LOOKS = 4;
 
-/** Which processes carry a run's marker. An environment is read once: it can't gain the marker from outside. */
+/** Which processes carry a marker. An environment is read once: it can't gain the marker from outside. */
 class MarkerScan {
-  readonly #identity: ProcessIdentity;
+  readonly #leader: LeaderIdentity;
+  readonly #assignment: string;
   readonly #table: ProcessTable;
   readonly #unmarked = new Set<string>();
   /** How often a process was seen with an empty environment. */
   readonly #blank = new Map<string, number>();
 
-  constructor(identity: ProcessIdentity, table: ProcessTable) {
-    this.#identity = identity;
+  constructor(leader: LeaderIdentity, assignment: string, table: ProcessTable) {
+    this.#leader = leader;
+    this.#assignment = assignment;
     this.#table = table;
   }
 
@@ -77,8 +83,8 @@ class MarkerScan {
   isMarked(row: ProcessRow): boolean | null {
     const key = `${row.pid} ${row.startTime}`;
     if (row.zombie || this.#unmarked.has(key)) return false;
-    if (!this.#table.startedSince(row, this.#identity.startTime)) return false;
-    const carries = this.#table.carries(row.pid, this.#identity.marker);
+    if (!this.#table.startedSince(row, this.#leader.startTime)) return false;
+    const carries = this.#table.carries(row.pid, this.#assignment);
     if (carries === false) this.#unmarked.add(key);
     if (carries !== null) return carries;
     const looks = (this.#blank.get(key) ?? 0) + 1;
@@ -88,7 +94,7 @@ class MarkerScan {
 }
 
 class TrackedTree implements ProcessTree {
-  readonly #identity: ProcessIdentity;
+  readonly #leader: LeaderIdentity;
   readonly #deps: TreeDeps;
   readonly #markers: MarkerScan;
   /** Start time by pid. */
@@ -96,10 +102,10 @@ class TrackedTree implements ProcessTree {
   /** Those that the kernel doesn't let us end. */
   readonly #untouchable = new Set<number>();
 
-  constructor(identity: ProcessIdentity, deps: TreeDeps) {
-    this.#identity = identity;
+  constructor(leader: LeaderIdentity, assignment: string, deps: TreeDeps) {
+    this.#leader = leader;
     this.#deps = deps;
-    this.#markers = new MarkerScan(identity, deps.table);
+    this.#markers = new MarkerScan(leader, assignment, deps.table);
   }
 
   async members(): Promise<readonly ProcessRow[]> {
@@ -144,7 +150,7 @@ class TrackedTree implements ProcessTree {
   }
 
   #isKnown(row: ProcessRow): boolean {
-    const startTime = row.pid === this.#identity.pid ? this.#identity.startTime : this.#known.get(row.pid);
+    const startTime = row.pid === this.#leader.pid ? this.#leader.startTime : this.#known.get(row.pid);
     return row.startTime === startTime;
   }
 
@@ -165,7 +171,15 @@ class TrackedTree implements ProcessTree {
   }
 }
 
-/** The tree of `identity`. A process with its pid and another start time is somebody else's and never touched. */
-export function createProcessTree(identity: ProcessIdentity, deps: TreeDeps): ProcessTree {
-  return new TrackedTree(identity, deps);
+/**
+ * The tree under `leader`, and whatever has `assignment` (`NAME=value`) in its environment. A process with the leader's pid and
+ * another start time is somebody else's and never touched.
+ */
+export function createProcessTree(leader: LeaderIdentity, assignment: string, deps: TreeDeps): ProcessTree {
+  return new TrackedTree(leader, assignment, deps);
+}
+
+/** The tree of a run: it is marked with the run's marker. */
+export function createRunTree(identity: ProcessIdentity, deps: TreeDeps): ProcessTree {
+  return createProcessTree(identity, `${MARKER_VARIABLE}=${identity.marker}`, deps);
 }

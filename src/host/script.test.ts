@@ -105,6 +105,24 @@ describe("a script", () => {
     expect(result).toMatchObject({ exitCode: null, aborted: true });
   });
 
+  test("leaves an agent of the same run alone", async () => {
+    const host = createLocalHost({ log: captureLog().log });
+    const env = { HOME: dir.path, PATH: "/usr/bin:/bin" };
+    const agent = await host.spawn({ command: "cat", cwd: dir.path, env, marker: "script-test" });
+    await runScript("true", { marker: "script-test" });
+    expect(await isRunning(agent.identity.pid)).toBe(true);
+    await agent.stop();
+  });
+
+  test("that was cut off by a crash is found by its run's marker", async () => {
+    const host = createLocalHost({ log: captureLog().log });
+    const running = runScript(`setsid ${BACKGROUND} & wait`, { marker: "cut-off" });
+    const pid = await pidFrom(join(dir.path, "pid"));
+    expect(await host.reap({ pid: 0, processGroup: 0, startTime: "", marker: "cut-off" })).toBeGreaterThanOrEqual(2);
+    expect(await isRunning(pid)).toBe(false);
+    await running;
+  });
+
   test("runs with the profile's PATH and without its secrets", async () => {
     await writeFile(join(dir.path, ".bash_profile"), "export TOKEN=t0ken; PATH=$PATH:/opt/tools\n");
     const { output } = await runScript('env | grep -c TOKEN; case ":$PATH:" in *:/opt/tools:*) echo yes;; esac');

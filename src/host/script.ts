@@ -1,4 +1,5 @@
 /** One shell script from start to end, with everything that it started: hooks. */
+import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Clock } from "../lib/clock.ts";
@@ -13,6 +14,9 @@ import { createTail } from "./tail.ts";
 export const OUTPUT_LIMIT_BYTES = 64 * 1024;
 /** With the tree gone the pipe ends at once; only a process that isn't ours could still hold it. */
 const DRAIN_MS = 1000;
+
+/** Carried by everything that one script starts, beside the run's marker. */
+const SCRIPT_VARIABLE = "SYMPHONY_SCRIPT_ID";
 
 type Verdict = "exited" | "timedOut" | "aborted";
 
@@ -43,7 +47,10 @@ async function drain(output: Readable, clock: Clock): Promise<void> {
 
 /** Runs a script; see {@link ScriptRequest}. A background process doesn't outlive its script. */
 export async function runScript(request: ScriptRequest, context: TreeDeps): Promise<ScriptResult> {
-  const { script, cwd, env, marker } = request;
+  const { script, cwd, marker } = request;
+  // Its tree has a mark of its own: a run's agent carries the run's marker too, and may be alive now.
+  const scriptId = randomUUID();
+  const env = { ...request.env, [SCRIPT_VARIABLE]: scriptId };
   const pipe = await openOutputPipe();
   const tail = createTail(OUTPUT_LIMIT_BYTES);
   pipe.reader.on("data", (chunk: Buffer) => tail.push(chunk));
@@ -56,7 +63,7 @@ export async function runScript(request: ScriptRequest, context: TreeDeps): Prom
   } finally {
     pipe.closeWriter();
   }
-  const tree = createProcessTree(shell.identity, context);
+  const tree = createProcessTree(shell.identity, `${SCRIPT_VARIABLE}=${scriptId}`, context);
   const verdict = await firstReason(shell.exited, request, context.clock);
   await endTree(tree, context);
   const { code } = await shell.exited;
