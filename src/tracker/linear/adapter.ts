@@ -1,0 +1,92 @@
+/** The tracker on a Linear workspace. */
+import { AppError } from "../../domain/errors.ts";
+import type { Issue } from "../../domain/issue.ts";
+import type { Log } from "../../lib/log.ts";
+import type { Tracker } from "../port.ts";
+import type { TrackerDeps } from "../registry.ts";
+import { LinearClient } from "./client.ts";
+import { Coalescer } from "./coalesce.ts";
+import { createCredentials } from "./credentials.ts";
+import { readProvider } from "./provider.ts";
+import { IssueReads } from "./reads.ts";
+import type { Snapshot } from "./snapshots.ts";
+import { Snapshots } from "./snapshots.ts";
+
+/** Says once what is wrong with a record, and again only after it was mended or is wrong in another way. */
+class Warnings {
+  readonly #log: Log;
+  readonly #said = new Map<string, string>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** The usable ones of a list. */
+  keep(snapshots: readonly Snapshot[]): Issue[] {
+    const issues: Issue[] = [];
+    for (const snapshot of snapshots) {
+      if (snapshot.issue === null) this.#warn(snapshot);
+      else {
+        this.#said.delete(snapshot.id);
+        issues.push(snapshot.issue);
+      }
+    }
+    return issues;
+  }
+
+  #warn({ id, identifier, problem }: Extract<Snapshot, { issue: null }>): void {
+    const key = id ?? identifier ?? "";
+    if (this.#said.get(key) === problem) return;
+    this.#said.set(key, problem);
+    this.#log.warn({ issueId: id, issueIdentifier: identifier, problem }, "malformed Linear issue skipped");
+  }
+}
+
+/** A refresh answers for each id that it was asked: a record that can't be read fails it. */
+function demandAll(snapshots: readonly Snapshot[]): Issue[] {
+  return snapshots.map((snapshot) => {
+    if (snapshot.issue !== null) return snapshot.issue;
+    const { id, identifier, problem } = snapshot;
+    const text = `Linear answered issue ${identifier ?? id ?? "(without id)"} with a malformed record: ${problem}`;
+    throw new AppError("tracker_response", text, { reason: "shape", retryable: true, issueId: id });
+  });
+}
+
+/** The adapter for `tracker.kind: linear`. Sends nothing before its first call. */
+export async function createLinearTracker({ settings, clock, log }: TrackerDeps): Promise<Tracker> {
+  const provider = readProvider(settings.tracker.provider);
+  if (provider.credential.kind === "token" && provider.credential.source === "literal") {
+    log.warn("tracker.provider.api_key stands in the workflow file; name a variable such as $LINEAR_API_KEY instead");
+  }
+  const credentials = createCredentials(provider.credential, clock);
+  const client = new LinearClient({ endpoint: provider.endpoint, credentials, clock });
+  const reads = new IssueReads(client, provider.scope);
+  const snapshots = new Snapshots({ client, clock, provider, settings });
+  const warnings = new Warnings(log);
+  const refreshes = new Coalescer<Snapshot>(async (ids) =>
+    snapshots.of(await reads.byIds(ids, "refresh"), { lane: "refresh" }),
+  );
+  return {
+    kind: "linear",
+    tools: [],
+    async fetchIssuesByStates(names, signal) {
+      const records = await reads.byStates(names, "refresh", signal);
+      return warnings.keep(await snapshots.of(records, { lane: "refresh", signal }));
+    },
+    async fetchIssuesByIds(ids, signal) {
+      return ids.length === 0 ? [] : demandAll(await refreshes.fetch(ids, signal));
+    },
+    async poll({ states, ids }, signal) {
+      const { candidates, tracked } = await reads.tick(states, ids, signal);
+      const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
+      return {
+        candidates: warnings.keep(all.slice(0, candidates.length)),
+        tracked: demandAll(all.slice(candidates.length)),
+      };
+    },
+    close() {
+      client.close();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/** Linear's hourly buckets of requests and of complexity points, owned here for the daemon and its agents' tool calls alike. */
+import { AppError } from "../../domain/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+
+/** What a request is for; the less it can wait, the deeper it may dip into the buckets. */
+export type Lane = "refresh" | "poll" | "tool_change" | "tool_read";
+
+/** One bucket as last heard of; amounts are requests or points, `resetAt` is epoch ms. */
+export interface BucketReading {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number | null;
+}
+
+/** What status and log show. */
+export interface BudgetReading {
+  readonly requests: BucketReading | null;
+  readonly complexity: BucketReading | null;
+  /** Epoch ms until which nothing is sent, or null. */
+  readonly throttledUntil: number | null;
+  /** Requests sent since start, and points that they cost. */
+  readonly sent: number;
+  readonly points: number;
+}
+
+/** The slice of a response's headers that is read. */
+export interface HeaderReader {
+  get(name: string): string | null;
+}
+
+interface Bucket {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAt: number | null;
+  readonly heardAt: number;
+}
+
+const PERIOD_MS = 3_600_000;
+/** When a refusal names no time. */
+const DEFAULT_THROTTLE_MS = 60_000;
+/** No bucket takes longer than its period to refill, so a later time is somebody's clock. */
+const MAX_THROTTLE_MS = PERIOD_MS;
+
+/** Share of a bucket that a lane leaves to those above it. */
+const RESERVE: Readonly<Record<Lane, number>> = { refresh: 0, poll: 0.02, tool_change: 0.05, tool_read: 0.2 };
+
+/** Below a share of the bucket the poll keeps a distance, in ms, to the one before. Widest first. */
+const POLL_SPACING: readonly { readonly below: number; readonly ms: number }[] = [
+  { below: 0.05, ms: 300_000 },
+  { below: 0.1, ms: 120_000 },
+  { below: 0.2, ms: 60_000 },
+];
+
+function numberIn(headers: HeaderReader, name: string): number | null {
+  const text = headers.get(name);
+  if (text === null || text.trim() === "") return null;
+  const value = Number(text);
+  return Number.isFinite(value) && value >= 0 ? value : null;
+}
+
+/** One owner per credential. */
+export class Budget {
+  readonly #clock: Clock;
+  #requests: Bucket | null = null;
+  #complexity: Bucket | null = null;
+  #throttledUntil = 0;
+  #polledAt = Number.NEGATIVE_INFINITY;
+  #sent = 0;
+  #points = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Lets one request pass, or throws tracker_rate_limited with `data.resetAt`. */
+  admit(lane: Lane): void {
+    const now = this.#clock.now();
+    if (now < this.#throttledUntil) throw rateLimited("Linear has throttled us", this.#throttledUntil, now);
+    for (const bucket of [this.#requests, this.#complexity]) {
+      if (bucket === null) continue;
+      const reserve = RESERVE[lane] * bucket.limit;
+      const missing = reserve - estimate(bucket, now);
+      if (missing <= 0) continue;
+      const opensAt = now + Math.max(1_000, Math.ceil((missing * PERIOD_MS) / bucket.limit));
+      throw rateLimited("Linear's hourly budget is nearly spent", opensAt, now);
+    }
+    if (lane === "poll") this.#spacePolls(now);
+    this.#sent += 1;
+  }
+
+  #spacePolls(now: number): void {
+    const share = Math.min(
+      ...[this.#requests, this.#complexity].map((bucket) =>
+        bucket === null ? 1 : estimate(bucket, now) / bucket.limit,
+      ),
+    );
+    const spacing = POLL_SPACING.find((step) => share < step.below)?.ms ?? 0;
+    const nextAt = this.#polledAt + spacing;
+    if (now < nextAt) throw rateLimited("Linear's hourly budget is low, polling slows down", nextAt, now);
+    this.#polledAt = now;
+  }
+
+  /** Takes over what an answer's headers say; absent ones leave the last reading. */
+  learn(headers: HeaderReader): void {
+    const heardAt = this.#clock.now();
+    this.#requests = readBucket(headers, "requests", heardAt) ?? this.#requests;
+    this.#complexity = readBucket(headers, "complexity", heardAt) ?? this.#complexity;
+    this.#points += numberIn(headers, "x-complexity") ?? 0;
+  }
+
+  /** Notes a refusal; answers the epoch ms at which requests may go on. */
+  throttle(headers: HeaderReader | null): number {
+    const now = this.#clock.now();
+    const stated = headers === null ? null : statedReset(headers, now);
+    const resetAt =
+      stated !== null && stated > now ? Math.min(stated, now + MAX_THROTTLE_MS) : now + DEFAULT_THROTTLE_MS;
+    this.#throttledUntil = Math.max(this.#throttledUntil, resetAt);
+    return this.#throttledUntil;
+  }
+
+  reading(): BudgetReading {
+    const now = this.#clock.now();
+    const show = (bucket: Bucket | null): BucketReading | null =>
+      bucket === null
+        ? null
+        : { limit: bucket.limit, remaining: Math.floor(estimate(bucket, now)), resetAt: bucket.resetAt };
+    return {
+      requests: show(this.#requests),
+      complexity: show(this.#complexity),
+      throttledUntil: now < this.#throttledUntil ? this.#throttledUntil : null,
+      sent: this.#sent,
+      points: this.#points,
+    };
+  }
+}
+
+/** Buckets leak: they refill all the time at their limit per hour. */
+function estimate(bucket: Bucket, now: number): number {
+  return Math.min(bucket.limit, bucket.remaining + (Math.max(0, now - bucket.heardAt) * bucket.limit) / PERIOD_MS);
+}
+
+function readBucket(headers: HeaderReader, name: "requests" | "complexity", heardAt: number): Bucket | null {
+  const limit = numberIn(headers, `x-ratelimit-${name}-limit`);
+  const remaining = numberIn(headers, `x-ratelimit-${name}-remaining`);
+  if (limit === null || limit === 0 || remaining === null) return null;
+  return { limit, remaining, resetAt: numberIn(headers, `x-ratelimit-${name}-reset`), heardAt };
+}
+
+/** The reset of whichever bucket is empty (the latest of several), or what Retry-After says; null when neither says anything. */
+function statedReset(headers: HeaderReader, now: number): number | null {
+  const resets = ["endpoint-requests", "requests", "complexity"]
+    .filter((name) => numberIn(headers, `x-ratelimit-${name}-remaining`) === 0)
+    .map((name) => numberIn(headers, `x-ratelimit-${name}-reset`))
+    .filter((reset) => reset !== null);
+  if (resets.length > 0) return Math.max(...resets);
+  const retryAfter = numberIn(headers, "retry-after");
+  return retryAfter === null ? null : now + retryAfter * 1_000;
+}
+
+function rateLimited(why: string, resetAt: number, now: number): AppError {
+  const seconds = Math.ceil((resetAt - now) / 1_000);
+  return new AppError("tracker_rate_limited", `${why}; requests may go on in ${seconds} s`, { resetAt });
+}

@@ -1,0 +1,88 @@
+/** The GraphQL documents that the adapter sends. Nested lists are small on purpose: Linear charges for what is asked for. */
+
+/** Issues of a list per page. */
+export const ISSUE_PAGE = 50;
+/** Ids per request of a refresh. */
+export const ID_BATCH = 50;
+/** Relations read with each issue; an issue that has more is asked again, alone with its like. */
+export const RELATIONS_WITH_ISSUE = 5;
+/** Relations of the second reading, and issues in one such request: 30 * 50 rows stay under Linear's cap of 10,000 points. */
+export const RELATIONS_MORE = 50;
+export const RELATIONS_BATCH = 30;
+/** Labels per request: Linear's largest page. */
+export const LABEL_PAGE = 250;
+
+/** `type` is `blocks` for the relation that counts, and the blocker stands on its `issue` side. */
+const RELATIONS = `nodes { type issue { id identifier state { name } } } pageInfo { hasNextPage endCursor }`;
+
+const ISSUE_FRAGMENT = `
+fragment SymphonyIssue on Issue {
+  id identifier title description priority branchName url createdAt updatedAt archivedAt trashed labelIds
+  state { id name type }
+  team { id key }
+  project { id slugId }
+  assignee { id }
+  delegate { id }
+  inverseRelations(first: $relations) { ${RELATIONS} }
+}`;
+
+/** Where issues are listed: the whole workspace under a filter, or a custom view. */
+export type IssueRoot = "workspace" | "view";
+
+const PAGE = `nodes { ...SymphonyIssue } pageInfo { hasNextPage endCursor }`;
+
+/** A list of issues under an alias, through the view where there is one. No order is asked for: Linear's own, by creation, never shifts. */
+function listing(root: IssueRoot, alias: string, args: string, more = ""): string {
+  if (root === "workspace") return `${alias}: issues(${args}) ${more}{ ${PAGE} }`;
+  return `${alias}: customView(id: $view) ${more}{ issues(${args}) { ${PAGE} } }`;
+}
+
+function header(root: IssueRoot, name: string, variables: string): string {
+  return `query ${name}(${variables}${root === "view" ? ", $view: String!" : ""})`;
+}
+
+/** One page of candidates. */
+export function candidatesDocument(root: IssueRoot): string {
+  const variables = "$filter: IssueFilter!, $first: Int!, $after: String, $relations: Int!";
+  return `${header(root, "SymphonyCandidates", variables)} {
+  ${listing(root, "candidates", "filter: $filter, first: $first, after: $after")}
+}${ISSUE_FRAGMENT}`;
+}
+
+/** The first page of candidates and the tracked issues in one request. */
+export function tickDocument(root: IssueRoot): string {
+  const variables =
+    "$filter: IssueFilter!, $first: Int!, $relations: Int!, $trackedFilter: IssueFilter!, $tracked: Int!";
+  return `${header(root, "SymphonyTick", variables)} {
+  ${listing(root, "candidates", "filter: $filter, first: $first")}
+  ${listing(root, "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true")}
+}${ISSUE_FRAGMENT}`;
+}
+
+/** Issues by id. */
+export function issuesByIdDocument(root: IssueRoot): string {
+  const variables = "$trackedFilter: IssueFilter!, $tracked: Int!, $relations: Int!";
+  return `${header(root, "SymphonyIssuesById", variables)} {
+  ${listing(root, "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true")}
+}${ISSUE_FRAGMENT}`;
+}
+
+/** Relations of issues that have more than came with them. */
+export const RELATIONS_DOCUMENT = `query SymphonyRelations($ids: [ID!]!, $first: Int!, $relations: Int!) {
+  issues(filter: { id: { in: $ids } }, first: $first, includeArchived: true) {
+    nodes { id inverseRelations(first: $relations) { ${RELATIONS} } }
+  }
+}`;
+
+/** Further pages of one issue's relations. */
+export const MORE_RELATIONS_DOCUMENT = `query SymphonyMoreRelations($id: String!, $relations: Int!, $after: String!) {
+  issue(id: $id) { id inverseRelations(first: $relations, after: $after) { ${RELATIONS} } }
+}`;
+
+/** Names of labels by id. */
+export const LABELS_DOCUMENT = `query SymphonyLabels($ids: [ID!]!, $first: Int!) {
+  issueLabels(filter: { id: { in: $ids } }, first: $first, includeArchived: true) { nodes { id name } }
+}`;
+
+/** Whose credential it is. */
+export const VIEWER_DOCUMENT = `query SymphonyViewer { viewer { id app } }`;

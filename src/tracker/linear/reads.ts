@@ -1,0 +1,205 @@
+/** Reading issues from Linear: complete lists, batches by id, and both in one request for the tick. */
+import { AppError } from "../../domain/errors.ts";
+import { normalizeState } from "../../domain/issue.ts";
+import type { Lane } from "./budget.ts";
+import type { LinearClient } from "./client.ts";
+import {
+  candidatesDocument,
+  ID_BATCH,
+  ISSUE_PAGE,
+  issuesByIdDocument,
+  RELATIONS_WITH_ISSUE,
+  tickDocument,
+} from "./documents.ts";
+import { reasonOf } from "./failures.ts";
+import { readAllPages } from "./pages.ts";
+import type { LinearScope } from "./provider.ts";
+import type { Page, ReadIssue } from "./records.ts";
+import { readIssue, readPage } from "./records.ts";
+import { candidateFilter, distinctStates, idFilter, rootOf } from "./scope.ts";
+
+/** Both lists of a tick, as read. */
+export interface TickRecords {
+  readonly candidates: readonly ReadIssue[];
+  readonly tracked: readonly ReadIssue[];
+}
+
+/** A page this small that is still too complex is no matter of its size. */
+const SMALLEST_PAGE = 5;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+
+/** Archived and trashed issues are no longer visible (contract), and a list may show an issue twice when it changes meanwhile. */
+function visible(nodes: readonly unknown[]): ReadIssue[] {
+  const seen = new Set<string>();
+  return nodes.map(readIssue).filter((record) => {
+    const id = record.ok ? record.node.id : record.id;
+    if (id !== null && seen.has(id)) return false;
+    if (id !== null) seen.add(id);
+    return !record.ok || (record.node.archivedAt === null && record.node.trashed !== true);
+  });
+}
+
+function inStates(records: readonly ReadIssue[], states: readonly string[]): ReadIssue[] {
+  const wanted = new Set(states.map(normalizeState));
+  return records.filter((record) => !record.ok || wanted.has(normalizeState(record.node.state.name)));
+}
+
+/** Reads within one scope. */
+export class IssueReads {
+  readonly #client: LinearClient;
+  readonly #scope: LinearScope;
+  /** Shrinks for good when Linear finds a page too complex. */
+  #pageSize = ISSUE_PAGE;
+  /** Ids that can't be Linear's and that it has refused; no such issue is visible. */
+  readonly #unusable = new Set<string>();
+
+  constructor(client: LinearClient, scope: LinearScope) {
+    this.#client = client;
+    this.#scope = scope;
+  }
+
+  /** Every visible issue of the scope in one of the states. */
+  async byStates(names: readonly string[], lane: Lane, signal?: AbortSignal): Promise<readonly ReadIssue[]> {
+    const states = distinctStates(names);
+    if (states.length === 0) return [];
+    return inStates(visible(await this.#list(states, lane, { signal, first: null })), states);
+  }
+
+  /** Every visible issue of the scope with one of the ids. */
+  async byIds(ids: readonly string[], lane: Lane, signal?: AbortSignal): Promise<readonly ReadIssue[]> {
+    const { root, variables } = rootOf(this.#scope);
+    const document = issuesByIdDocument(root);
+    const nodes: unknown[] = [];
+    let left = this.#usable(ids);
+    const wanted = new Set(left);
+    let next = lane;
+    while (left.length > 0) {
+      const size = Math.min(ID_BATCH, this.#pageSize);
+      const batch = left.slice(0, size);
+      try {
+        const data = await this.#client.query({
+          document,
+          variables: { ...variables, ...this.#tracked(batch), relations: RELATIONS_WITH_ISSUE },
+          lane: next,
+          signal,
+        });
+        // A read that has begun must come to its end.
+        next = "refresh";
+        nodes.push(...wholePage(readPage(data, "tracked")).nodes);
+        left = left.slice(size);
+      } catch (error) {
+        left = this.#afterRefusal(error, left, batch);
+      }
+    }
+    return ofIds(visible(nodes), wanted);
+  }
+
+  /** Candidates and tracked issues; one request while both fit on a page. */
+  async tick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<TickRecords> {
+    const names = distinctStates(states);
+    const wanted = this.#usable(ids);
+    if (names.length === 0) return { candidates: [], tracked: await this.byIds(wanted, "poll", signal) };
+    if (wanted.length === 0) return { candidates: await this.byStates(names, "poll", signal), tracked: [] };
+    const batch = wanted.slice(0, Math.min(ID_BATCH, this.#pageSize));
+    let data: unknown;
+    try {
+      data = await this.#sendTick(names, batch, signal);
+    } catch (error) {
+      if (!this.#shrink(error) && reasonOf(error) !== "invalid_input") throw error;
+      // Too complex together, or an id that Linear can't read: the two separate reads know what to do about either.
+      const candidates = await this.byStates(names, "refresh", signal);
+      return { candidates, tracked: await this.byIds(wanted, "refresh", signal) };
+    }
+    const first = readPage(data, "candidates");
+    const tracked = visible(wholePage(readPage(data, "tracked")).nodes);
+    const candidates = await this.#list(names, "refresh", { signal, first });
+    const rest = await this.byIds(wanted.slice(batch.length), "refresh", signal);
+    return {
+      candidates: inStates(visible(candidates), names),
+      tracked: [...ofIds(tracked, new Set(batch)), ...rest],
+    };
+  }
+
+  #sendTick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<unknown> {
+    const { root, variables } = rootOf(this.#scope);
+    return this.#client.query({
+      document: tickDocument(root),
+      variables: {
+        ...variables,
+        ...this.#tracked(ids),
+        filter: candidateFilter(this.#scope, states),
+        first: this.#pageSize,
+        relations: RELATIONS_WITH_ISSUE,
+      },
+      lane: "poll",
+      signal,
+    });
+  }
+
+  #tracked(ids: readonly string[]): Readonly<Record<string, unknown>> {
+    return { trackedFilter: idFilter(this.#scope, ids), tracked: ids.length };
+  }
+
+  /** The pages of a list, the first of which may be there already. */
+  #list(
+    states: readonly string[],
+    lane: Lane,
+    { signal, first }: { readonly signal: AbortSignal | undefined; readonly first: Page | null },
+  ): Promise<unknown[]> {
+    const { root, variables } = rootOf(this.#scope);
+    const document = candidatesDocument(root);
+    const filter = candidateFilter(this.#scope, states);
+    let next = lane;
+    const page = async (after: string | null): Promise<Page> => {
+      for (;;) {
+        try {
+          const data = await this.#client.query({
+            document,
+            variables: { ...variables, filter, first: this.#pageSize, after, relations: RELATIONS_WITH_ISSUE },
+            lane: next,
+            signal,
+          });
+          next = "refresh";
+          return readPage(data, "candidates");
+        } catch (error) {
+          if (!this.#shrink(error)) throw error;
+        }
+      }
+    };
+    return readAllPages(page, first);
+  }
+
+  /** After "too complex": halves the page and says whether that is worth another try. */
+  #shrink(error: unknown): boolean {
+    if (reasonOf(error) !== "too_complex" || this.#pageSize <= SMALLEST_PAGE) return false;
+    this.#pageSize = Math.max(SMALLEST_PAGE, Math.floor(this.#pageSize / 2));
+    return true;
+  }
+
+  /** What of `left` is still to be asked after a refused batch. An id that can't be one of Linear's makes it refuse the batch whole. */
+  #afterRefusal(error: unknown, left: readonly string[], batch: readonly string[]): string[] {
+    if (this.#shrink(error)) return [...left];
+    const odd = batch.filter((id) => !UUID.test(id));
+    if (reasonOf(error) !== "invalid_input" || odd.length === 0) throw error;
+    for (const id of odd) this.#unusable.add(id);
+    return this.#usable(left);
+  }
+
+  /** Distinct ids that may be asked for. */
+  #usable(ids: readonly string[]): string[] {
+    return [...new Set(ids)].filter((id) => !this.#unusable.has(id));
+  }
+}
+
+function wholePage(page: Page): Page {
+  if (page.endCursor === null) return page;
+  throw new AppError("tracker_pagination", "Linear answered a batch of ids in pages", { retryable: true });
+}
+
+/** Only what was asked for, by id: Linear also answers to identifiers. A record without an id could be any of them. */
+function ofIds(records: readonly ReadIssue[], ids: ReadonlySet<string>): ReadIssue[] {
+  return records.filter((record) => {
+    const id = record.ok ? record.node.id : record.id;
+    return id === null || ids.has(id);
+  });
+}
