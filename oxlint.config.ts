@@ -23,6 +23,7 @@ export default defineConfig({
     "import/no-default-export": "error",
     "import/no-duplicates": "error",
     "import/no-mutable-exports": "error",
+    "import/no-named-as-default-member": "off", // `fc.string()` is how fast-check reads.
     "import/extensions": ["error", "ignorePackages"],
     "oxc/no-barrel-file": ["error", { threshold: 0 }],
     "unicorn/prefer-node-protocol": "error",
