@@ -1,0 +1,103 @@
+/** Rules between keys, and between keys and the world, that no single value can break alone. */
+import { statSync } from "node:fs";
+
+import { errorMessage } from "../domain/errors.ts";
+import { normalizeState } from "../domain/issue.ts";
+import type { Settings } from "../domain/settings.ts";
+import { checkCodex } from "./codex-rules.ts";
+import { nearestName } from "./nearest-name.ts";
+import { shown, type Problems } from "./problems.ts";
+
+/** Appendix A of the specification. An empty list asks for nothing. */
+export function refuseWorkers(worker: unknown, problems: Problems): void {
+  if (typeof worker !== "object" || worker === null) return;
+  const keys = worker as Readonly<Record<string, unknown>>;
+  const hosts = keys["ssh_hosts"];
+  const isEmpty = Array.isArray(hosts) && hosts.length === 0;
+  const mend = "runs on other hosts are not supported yet; remove the key (agents run on this host)";
+  if (hosts !== undefined && hosts !== null && !isEmpty)
+    problems.error(["worker", "ssh_hosts"], `${shown(hosts)}: ${mend}`);
+  const cap = keys["max_concurrent_agents_per_host"];
+  if (cap !== undefined && cap !== null)
+    problems.error(["worker", "max_concurrent_agents_per_host"], `${shown(cap)}: ${mend}`);
+}
+
+/** The caps whose state and number make sense, by normalized state. Others are ignored with a warning (section 5.3.5). */
+export function stateCaps(
+  entries: Readonly<Record<string, unknown>>,
+  activeStates: readonly string[],
+  problems: Problems,
+): Record<string, number> {
+  const caps = new Map<string, number>();
+  const active = new Set(activeStates.map(normalizeState));
+  for (const [name, value] of Object.entries(entries)) {
+    const key = ["agent", "max_concurrent_agents_by_state", name];
+    const state = normalizeState(name);
+    const cap = typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
+    if (state === "") {
+      problems.warn(key, "is ignored, because the state name is blank");
+    } else if (typeof cap !== "number" || !Number.isSafeInteger(cap) || cap < 1) {
+      problems.warn(key, `${shown(value)} is ignored, because it is not a whole number of agents, 1 or more`);
+    } else {
+      if (caps.has(state)) problems.warn(key, "replaces an earlier entry for the same state");
+      if (!active.has(state)) warnAboutState(key, state, activeStates, problems);
+      caps.set(state, cap);
+    }
+  }
+  return Object.fromEntries(caps);
+}
+
+function warnAboutState(
+  key: readonly string[],
+  state: string,
+  activeStates: readonly string[],
+  problems: Problems,
+): void {
+  const near = nearestName(state, activeStates);
+  const hint = near === null ? `active are ${activeStates.join(", ")}` : `did you mean ${near}?`;
+  problems.warn(key, `limits a state that is not one of tracker.active_states; ${hint}`);
+}
+
+function checkBudget({ budget }: Settings, problems: Problems): void {
+  const isPriced = Object.keys(budget.prices).length > 0;
+  const caps = { usd_per_issue: budget.usdPerIssue, usd_per_day: budget.usdPerDay };
+  for (const [key, value] of Object.entries(caps)) {
+    if (value === null || isPriced) continue;
+    problems.warn(["budget", key], "has no effect without budget.prices; give the model's prices per million tokens");
+  }
+}
+
+/** Anything else that is wrong with the folder is found when it is made or used; this much is plain from here. */
+function checkRoot({ workspace }: Settings, problems: Problems): void {
+  const key = ["workspace", "root"];
+  try {
+    const stats = statSync(workspace.root, { throwIfNoEntry: false });
+    if (stats !== undefined && !stats.isDirectory()) {
+      problems.error(key, `${shown(workspace.root)} is not a folder; name one, or a path where one can be made`);
+    }
+  } catch (error) {
+    problems.error(
+      key,
+      `${shown(workspace.root)} can't be used: ${errorMessage(error)}; name a folder, or a path where one can be made`,
+    );
+  }
+}
+
+function checkUrls({ notify }: Settings, problems: Problems): void {
+  notify.webhooks.forEach((text, index) => {
+    const protocol = URL.parse(text)?.protocol;
+    if (protocol === "https:" || protocol === "http:") return;
+    problems.error(
+      ["notify", "webhooks", index],
+      "the value is not an http or https address; write it such as https://hooks.example.com/symphony",
+    );
+  });
+}
+
+/** Collects every problem that only the whole shows. */
+export function checkTogether(settings: Settings, problems: Problems): void {
+  checkRoot(settings, problems);
+  checkCodex(settings, problems);
+  checkBudget(settings, problems);
+  checkUrls(settings, problems);
+}
