@@ -3,19 +3,19 @@ import { dirname, resolve } from "node:path";
 
 import { isAppError, type AppError } from "../domain/errors.ts";
 import type { Settings } from "../domain/settings.ts";
-import { checkTogether, refuseWorkers } from "./cross-field.ts";
+import { checkTogether, refuseWorkers } from "./settings/cross-field.ts";
 import { parseFrontMatter, type FrontMatter } from "./front-matter-yaml.ts";
 import { splitWorkflow } from "./front-matter.ts";
-import { parseValues } from "./parse-values.ts";
+import { parseValues } from "./settings/parse-values.ts";
 import { homeDirOf, type PathContext } from "./paths.ts";
-import { Problems } from "./problems.ts";
+import { Problems } from "./settings/problems.ts";
 import { resolveReferences, type Environment, type Resolved } from "./references.ts";
-import type { WorkflowValues } from "./schema.ts";
+import type { WorkflowValues } from "./settings/schema.ts";
 import { parseTemplate, type PromptTemplate } from "./template.ts";
-import { toSettings, type SettingsBase } from "./to-settings.ts";
+import { toSettings, type SettingsBase } from "./settings/to-settings.ts";
 import type { ProviderSettings, TrackerDescriptor } from "./tracker-descriptor.ts";
-import { findDescriptor, parseProvider, trackerSettings } from "./tracker-section.ts";
-import { warnAboutUnknownKeys } from "./unknown-keys.ts";
+import { findDescriptor, parseProvider, trackerSettings } from "./settings/tracker-section.ts";
+import { warnAboutUnknownKeys } from "./settings/unknown-keys.ts";
 import { decodeWorkflow, readWorkflowFile, revisionOf } from "./workflow-file.ts";
 
 /** What a load depends on beside the file. */

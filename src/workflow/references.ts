@@ -63,8 +63,10 @@ export function resolveReferences(values: Readonly<Record<string, unknown>>, env
 
   const resolveAt = (value: unknown, path: KeyPath): unknown => {
     if (isVerbatim(path)) return value;
-    if (Array.isArray(value))
-      return value.map((item, index) => resolveAt(item, [...path, index])).filter((item) => item !== undefined);
+    if (Array.isArray(value)) {
+      const items = value.map((item, index) => resolveAt(item, [...path, index]));
+      return items.filter((item) => item !== undefined);
+    }
     if (typeof value === "object" && value !== null) return resolveMap(value, path);
     const name = referencedName(value);
     if (name === null) return value;

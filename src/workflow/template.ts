@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import { Drop, Liquid, LiquidError, type Template } from "liquidjs";
 
 import { AppError, errorMessage, type ErrorCode } from "../domain/errors.ts";
-import { promptData, sampleInputs, type PromptInputs } from "./template-data.ts";
-import { unknownNames } from "./template-fields.ts";
-import { checkSyntax, TemplateMistake } from "./template-syntax.ts";
+import { promptData, sampleInputs, type PromptInputs } from "./template/data.ts";
+import { unknownNames } from "./template/fields.ts";
+import { checkSyntax, TemplateMistake } from "./template/syntax.ts";
 
-export type { PromptInputs } from "./template-data.ts";
+export type { PromptInputs } from "./template/data.ts";
 
 /** A template that has passed every check. Made by {@link parseTemplate}; rendered by {@link renderPrompt}. */
 export interface PromptTemplate {

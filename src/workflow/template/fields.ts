@@ -1,8 +1,8 @@
 /** What a template may read: the issue's fields and their shapes, known without rendering, so that branches never taken are checked too. */
 import { analyzeSync, ForTag, TablerowTag, toValueSync, Variable, type Template } from "liquidjs";
 
-import type { Blocker, Issue } from "../domain/issue.ts";
-import { nearestName } from "./nearest-name.ts";
+import type { Blocker, Issue } from "../../domain/issue.ts";
+import { nearestName } from "../nearest-name.ts";
 
 /** `any`: an adapter's own data, or something that only rendering tells. */
 type Shape = "text" | "any" | { readonly each: Shape } | { readonly fields: Readonly<Record<string, Shape>> };
@@ -67,8 +67,8 @@ function stepInto(shape: Shape, segment: Segments[number]): Shape | null {
 
 function describe(variable: Variable, segment: string, shape: Shape): string {
   const name = String(variable);
-  if (typeof shape === "string" || !("fields" in shape))
-    return `${name} does not exist: nothing is called ${segment} there`;
+  const hasFields = typeof shape === "object" && "fields" in shape;
+  if (!hasFields) return `${name} does not exist: nothing is called ${segment} there`;
   const known = Object.keys(shape.fields);
   const near = nearestName(segment, known);
   return `${name} does not exist; ${near === null ? `known are ${known.join(", ")}` : `did you mean ${near}?`}`;

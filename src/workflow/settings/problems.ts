@@ -1,6 +1,6 @@
 /** Collects everything that is wrong with one WORKFLOW.md, so that a person mends it in one go. */
-import { AppError } from "../domain/errors.ts";
-import { keyText, type FrontMatter, type KeyPath } from "./front-matter-yaml.ts";
+import { AppError } from "../../domain/errors.ts";
+import { keyText, type FrontMatter, type KeyPath } from "../front-matter-yaml.ts";
 
 const SHOWN_CHARS = 80;
 

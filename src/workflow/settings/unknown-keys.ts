@@ -1,11 +1,11 @@
 /** Finds keys that nobody reads: most of them are typing errors, and each is worth one warning. */
 import { z } from "zod";
 
-import { nearestName } from "./nearest-name.ts";
-import { keyText, type KeyPath } from "./front-matter-yaml.ts";
+import { nearestName } from "../nearest-name.ts";
+import { keyText, type KeyPath } from "../front-matter-yaml.ts";
 import type { Problems } from "./problems.ts";
 import { workflowSchema } from "./schema.ts";
-import type { TrackerDescriptor } from "./tracker-descriptor.ts";
+import type { TrackerDescriptor } from "../tracker-descriptor.ts";
 
 /** `worker` belongs to the specification's Appendix A; cross-field.ts refuses its keys. */
 const WORKER_KEYS: readonly string[] = ["ssh_hosts", "max_concurrent_agents_per_host"];

@@ -9,11 +9,11 @@ import type {
   Secret,
   Settings,
   TrackerSettings,
-} from "../domain/settings.ts";
+} from "../../domain/settings.ts";
 import { stateCaps } from "./cross-field.ts";
-import type { KeyPath } from "./front-matter-yaml.ts";
-import { keyText } from "./front-matter-yaml.ts";
-import { expandPath, type PathContext } from "./paths.ts";
+import type { KeyPath } from "../front-matter-yaml.ts";
+import { keyText } from "../front-matter-yaml.ts";
+import { expandPath, type PathContext } from "../paths.ts";
 import { shown, type Problems } from "./problems.ts";
 import type { WorkflowValues } from "./schema.ts";
 
@@ -50,12 +50,15 @@ function pathValue(value: string | null, key: KeyPath, context: MappingContext):
   return null;
 }
 
+function environmentMistake(name: string, value: string): string | null {
+  if (!ENV_NAME.test(name)) return "is no name for an environment variable; use letters, digits and _";
+  return value.includes("\0") ? "the value holds a NUL character, which no environment can; remove it" : null;
+}
+
 function environment(env: WorkflowValues["codex"]["env"], problems: Problems): Record<string, string> {
   const entries = Object.entries(env).map(([name, value]) => {
-    const key = ["codex", "env", name];
-    if (!ENV_NAME.test(name)) problems.error(key, "is no name for an environment variable; use letters, digits and _");
-    if (String(value).includes("\0"))
-      problems.error(key, "the value holds a NUL character, which no environment can; remove it");
+    const mistake = environmentMistake(name, String(value));
+    if (mistake !== null) problems.error(["codex", "env", name], mistake);
     return [name, String(value)] as const;
   });
   return Object.fromEntries(entries);

@@ -1,8 +1,8 @@
 /** Values of the `codex` section that app-server no longer takes, or that mean less than they seem to (measured on 0.171.0). */
 import { isAbsolute, relative } from "node:path";
 
-import type { Secret, Settings } from "../domain/settings.ts";
-import { nearestName } from "./nearest-name.ts";
+import type { Secret, Settings } from "../../domain/settings.ts";
+import { nearestName } from "../nearest-name.ts";
 import { shown, type Problems } from "./problems.ts";
 
 const THREAD_SANDBOXES = ["read-only", "workspace-write", "danger-full-access"] as const;
@@ -105,8 +105,8 @@ function checkApprovals({ approvals, codex }: Settings, problems: Problems): voi
 /** A child's environment must not hold what the daemon keeps from it, whatever name it comes by. */
 function checkEnvironment({ codex }: Settings, secrets: readonly Secret[], problems: Problems): void {
   for (const [name, value] of Object.entries(codex.env)) {
-    if (!secrets.some((secret) => secret.value !== "" && (secret.value === value || secret.envNames.includes(name))))
-      continue;
+    const isSecret = secrets.some((secret) => secret.value === value || secret.envNames.includes(name));
+    if (!isSecret) continue;
     const text =
       "would hand the daemon's own secret to the agent, which never gets it; remove the entry (the tracker's tools work without)";
     problems.error(["codex", "env", name], text);

@@ -1,8 +1,8 @@
 /** Checks the front matter's values one by one against the schema, and says in words what is wrong with them. */
-import type { FrontMatter, KeyPath } from "./front-matter-yaml.ts";
-import { keyText } from "./front-matter-yaml.ts";
+import type { FrontMatter, KeyPath } from "../front-matter-yaml.ts";
+import { keyText } from "../front-matter-yaml.ts";
 import { shown, type Problems } from "./problems.ts";
-import type { Resolved } from "./references.ts";
+import type { Resolved } from "../references.ts";
 import { workflowSchema, type WorkflowValues } from "./schema.ts";
 
 /** Where secrets may stand: their values are in no message. */

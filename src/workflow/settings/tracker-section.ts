@@ -1,13 +1,13 @@
 /** The `tracker` section: which adapter it names, and what that adapter makes of its own keys. */
-import { AppError, isAppError } from "../domain/errors.ts";
-import { normalizeState } from "../domain/issue.ts";
-import type { Secret, TrackerSettings } from "../domain/settings.ts";
-import type { FrontMatter, KeyPath } from "./front-matter-yaml.ts";
-import { nearestName } from "./nearest-name.ts";
+import { AppError, isAppError } from "../../domain/errors.ts";
+import { normalizeState } from "../../domain/issue.ts";
+import type { Secret, TrackerSettings } from "../../domain/settings.ts";
+import type { FrontMatter, KeyPath } from "../front-matter-yaml.ts";
+import { nearestName } from "../nearest-name.ts";
 import { shown, type Problems } from "./problems.ts";
-import { resolveReference, type Environment } from "./references.ts";
+import { resolveReference, type Environment } from "../references.ts";
 import type { WorkflowValues } from "./schema.ts";
-import type { TrackerDescriptor } from "./tracker-descriptor.ts";
+import type { TrackerDescriptor } from "../tracker-descriptor.ts";
 
 /** The descriptor of a kind; throws `unsupported_tracker_kind` for one that nobody knows. */
 export function findDescriptor(
@@ -62,9 +62,9 @@ function providerValues(context: TrackerContext, provider: Readonly<Record<strin
 function stateNames(key: string, names: readonly string[], problems: Problems): readonly string[] {
   const kept = new Map<string, string>();
   names.forEach((name, index) => {
-    if (name.trim() === "")
+    if (name.trim() === "") {
       problems.error(["tracker", key, index], "the state name is blank; write it, or remove the entry");
-    else if (!kept.has(normalizeState(name))) kept.set(normalizeState(name), name.trim());
+    } else if (!kept.has(normalizeState(name))) kept.set(normalizeState(name), name.trim());
   });
   return [...kept.values()];
 }

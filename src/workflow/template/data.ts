@@ -1,8 +1,8 @@
 /** What a template is rendered with: copies of the issue that it can't change, and samples that stand for every issue there may be. */
 import { Drop } from "liquidjs";
 
-import { issueId } from "../domain/ids.ts";
-import type { Issue } from "../domain/issue.ts";
+import { issueId } from "../../domain/ids.ts";
+import type { Issue } from "../../domain/issue.ts";
 
 /** The inputs of section 12: the issue with its snake_case fields, and null or the number of the retry. */
 export interface PromptInputs {

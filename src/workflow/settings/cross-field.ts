@@ -1,25 +1,23 @@
 /** Rules between keys, and between keys and the world, that no single value can break alone. */
 import { statSync } from "node:fs";
 
-import { errorMessage } from "../domain/errors.ts";
-import { normalizeState } from "../domain/issue.ts";
-import type { Settings } from "../domain/settings.ts";
+import { errorMessage } from "../../domain/errors.ts";
+import { normalizeState } from "../../domain/issue.ts";
+import type { Settings } from "../../domain/settings.ts";
 import { checkCodex } from "./codex-rules.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName } from "../nearest-name.ts";
 import { shown, type Problems } from "./problems.ts";
 
 /** Appendix A of the specification. An empty list asks for nothing. */
 export function refuseWorkers(worker: unknown, problems: Problems): void {
   if (typeof worker !== "object" || worker === null) return;
   const keys = worker as Readonly<Record<string, unknown>>;
-  const hosts = keys["ssh_hosts"];
-  const isEmpty = Array.isArray(hosts) && hosts.length === 0;
-  const mend = "runs on other hosts are not supported yet; remove the key (agents run on this host)";
-  if (hosts !== undefined && hosts !== null && !isEmpty)
-    problems.error(["worker", "ssh_hosts"], `${shown(hosts)}: ${mend}`);
-  const cap = keys["max_concurrent_agents_per_host"];
-  if (cap !== undefined && cap !== null)
-    problems.error(["worker", "max_concurrent_agents_per_host"], `${shown(cap)}: ${mend}`);
+  for (const name of ["ssh_hosts", "max_concurrent_agents_per_host"]) {
+    const value = keys[name];
+    if (value === undefined || value === null || (Array.isArray(value) && value.length === 0)) continue;
+    const mend = "runs on other hosts are not supported yet; remove the key (agents run on this host)";
+    problems.error(["worker", name], `${shown(value)}: ${mend}`);
+  }
 }
 
 /** The caps whose state and number make sense, by normalized state. Others are ignored with a warning (section 5.3.5). */
