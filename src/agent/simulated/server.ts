@@ -4,7 +4,7 @@ import { type Behaviour, commandEnvironment } from "./behaviour.ts";
 import type { Commands } from "./commands.ts";
 import { runExec } from "./exec.ts";
 import { uuidV7 } from "./ids.ts";
-import { userAgent } from "./identity.ts";
+import { MODEL, userAgent } from "./identity.ts";
 import {
   optionalText,
   type Params,
@@ -43,6 +43,17 @@ export interface ServerDeps {
   /** For people; never part of the protocol. */
   log(text: string): void;
 }
+
+/** What thread/resume answers beyond thread/start. */
+const RESUME_EXTRAS = {
+  collaborationMode: {
+    mode: "default",
+    settings: { model: MODEL, reasoning_effort: null, developer_instructions: null },
+  },
+  initialTurnsPage: null,
+  itemsBackwardsCursor: null,
+  turnsBackwardsCursor: null,
+};
 
 export class Server {
   readonly #deps: ServerDeps;
@@ -168,7 +179,7 @@ export class Server {
       thread.repeatUsage();
       thread.notify("thread/goal/cleared", {});
     };
-    return { result: { ...thread.sessionView(turns), turns }, after };
+    return { result: { ...thread.sessionView(turns), ...RESUME_EXTRAS }, after };
   }
 
   #load(threadId: string): Thread {

@@ -1,0 +1,67 @@
+/** The real codex binary, installed on first use into an ignored folder of the project, and homes that keep it offline. */
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** The version that the protocol was measured on. */
+export const CODEX_VERSION = "0.171.0";
+
+const run = promisify(execFile);
+const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
+const cache = join(projectRoot, ".cache", `codex-${CODEX_VERSION}`);
+
+/** Path of the `codex` command; the first call ever downloads it (about 424 MB unpacked). */
+export async function installCodex(): Promise<string> {
+  const binary = join(cache, "node_modules", ".bin", "codex");
+  const done = join(cache, "installed");
+  if (existsSync(done) && existsSync(binary)) return binary;
+  await mkdir(cache, { recursive: true });
+  // A package of its own, so that npm doesn't look upwards and take the project's.
+  await writeFile(join(cache, "package.json"), `{ "private": true }\n`);
+  const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+  await run("npm", ["install", "--prefix", cache, ...quiet, `@openai/codex@${CODEX_VERSION}`], { cwd: cache });
+  const { stdout } = await run(binary, ["--version"]);
+  if (!stdout.includes(CODEX_VERSION)) throw new Error(`${binary} says ${stdout.trim()}, expected ${CODEX_VERSION}`);
+  await writeFile(done, "");
+  return binary;
+}
+
+/** A config.toml with which codex talks to `baseUrl` and to nothing else. */
+export function offlineConfig(baseUrl: string): string {
+  const features = ["apps", "plugins", "remote_plugin", "plugin_sharing", "tool_suggest", "skill_search", "memories"];
+  const off = [...features, "image_generation", "enable_request_compression", "unbounded_connection_retries"];
+  return `model = "gpt-5.5"
+model_provider = "fake"
+check_for_update_on_startup = false
+web_search = "disabled"
+[model_providers.fake]
+name = "fake"
+base_url = "${baseUrl}"
+wire_api = "responses"
+supports_websockets = false
+request_max_retries = 0
+stream_max_retries = 1
+stream_idle_timeout_ms = 20000
+[analytics]
+enabled = false
+[feedback]
+enabled = false
+[otel]
+exporter = "none"
+trace_exporter = "none"
+metrics_exporter = "none"
+[features]
+${off.map((name) => `${name} = false`).join("\n")}
+`;
+}
+
+/** Makes a CODEX_HOME in `parent`. */
+export async function makeCodexHome(parent: string, baseUrl: string): Promise<string> {
+  const home = join(parent, "codex-home");
+  await mkdir(home, { mode: 0o700 });
+  await writeFile(join(home, "config.toml"), offlineConfig(baseUrl));
+  return home;
+}

@@ -1,0 +1,326 @@
+/** The simulated agent against the real app-server: what a client sees is the same, message by message and field by field. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import type { Step } from "../../src/agent/simulated/script.ts";
+import type { TokenCounts } from "../../src/domain/tokens.ts";
+import { AppServerClient, RefusedError } from "../fakes/app-server-client.ts";
+import { callTool, type ModelReply, runCommand, say, startResponsesServer } from "../fakes/responses-server.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
+import { installCodex, makeCodexHome } from "./codex-binary.ts";
+import { fieldsByMessage, outline } from "./transcript.ts";
+
+const SIMULATED = fileURLToPath(new URL("../../src/agent/simulated/main.ts", import.meta.url));
+const USAGE: TokenCounts = { input: 1000, cachedInput: 600, output: 50, reasoning: 10 };
+const TOKENS = { input: 1000, cached_input: 600, output: 50, reasoning: 10 };
+const TOOL = { type: "function", name: "local_board", description: "the board", inputSchema: { type: "object" } };
+
+/** A step as it is written in a script, defaults left out. */
+type WrittenStep = Readonly<Record<string, unknown>> & { readonly do: Step["do"] };
+
+interface Stage {
+  connect(): AppServerClient;
+  readonly cwd: string;
+}
+
+interface Scenario {
+  /** What the model says to each request in turn; the last answer is repeated. */
+  readonly model: readonly ModelReply[];
+  /** The same, as one list of steps per turn. */
+  readonly script: readonly (readonly WrittenStep[])[];
+  /** What the client does; `connect` starts a process. */
+  drive(stage: Stage): Promise<void>;
+  /** Tool calls get no answer. */
+  readonly silent?: boolean;
+}
+
+function threadParams(cwd: string): Readonly<Record<string, unknown>> {
+  return { cwd, approvalPolicy: "never", sandbox: "danger-full-access", dynamicTools: [TOOL] };
+}
+
+/** Starts a process with a thread. */
+async function open({ connect, cwd }: Stage): Promise<{ client: AppServerClient; threadId: string }> {
+  const client = connect();
+  await client.initialize();
+  return { client, threadId: await client.thread("thread/start", threadParams(cwd)) };
+}
+
+async function oneTurn(stage: Stage): Promise<void> {
+  const { client, threadId } = await open(stage);
+  await client.runTurn(threadId, "please work");
+  await client.close();
+}
+
+const spoken: WrittenStep = { do: "say", text: "done here", tokens: TOKENS };
+
+const scenarios: Readonly<Record<string, Scenario>> = {
+  "a message": { model: [say("done here", USAGE)], script: [[spoken]], drive: oneTurn },
+  "a message after some thought": {
+    model: [
+      {
+        kind: "answer",
+        items: [
+          { kind: "reasoning", text: "**Thinking**" },
+          { kind: "message", text: "done here" },
+        ],
+        usage: USAGE,
+      },
+    ],
+    script: [[{ do: "think", text: "**Thinking**" }, spoken]],
+    drive: oneTurn,
+  },
+  "a dynamic tool call": {
+    model: [callTool("local_board", { action: "get" }, USAGE), say("done here", USAGE)],
+    script: [[{ do: "tool", tool: "local_board", arguments: { action: "get" }, tokens: TOKENS }, spoken]],
+    drive: oneTurn,
+  },
+  "a tool that was never offered": {
+    model: [callTool("nowhere", { a: 1 }, USAGE), say("done here", USAGE)],
+    script: [[{ do: "tool", tool: "nowhere", arguments: { a: 1 }, may_fail: true, tokens: TOKENS }, spoken]],
+    drive: oneTurn,
+  },
+  "a shell command": {
+    model: [runCommand("echo one; sleep 0.4; echo two", USAGE), say("done here", USAGE)],
+    script: [[{ do: "shell", command: "echo one; sleep 0.4; echo two", tokens: TOKENS }, spoken]],
+    drive: oneTurn,
+  },
+  "a shell command that fails": {
+    model: [runCommand("sleep 0.4; exit 3", USAGE), say("done here", USAGE)],
+    script: [[{ do: "shell", command: "sleep 0.4; exit 3", may_fail: true, tokens: TOKENS }, spoken]],
+    drive: oneTurn,
+  },
+  "a written file": {
+    model: [
+      {
+        kind: "answer",
+        items: [{ kind: "patch", input: "*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch\n" }],
+        usage: USAGE,
+      },
+      say("done here", USAGE),
+    ],
+    script: [[{ do: "write_file", path: "a.txt", content: "hello\n", tokens: TOKENS }, spoken]],
+    drive: oneTurn,
+  },
+  "a model that answers 500": {
+    model: [{ kind: "status", status: 500, body: { error: { message: "broken" } } }],
+    script: [[{ do: "reconnecting" }, { do: "fail", error: "internalServerError" }]],
+    drive: oneTurn,
+  },
+  "a usage limit": {
+    model: [
+      {
+        kind: "status",
+        status: 429,
+        headers: {
+          "x-codex-primary-used-percent": "100",
+          "x-codex-primary-window-minutes": "300",
+          "x-codex-primary-reset-at": "1996078124",
+        },
+        body: { error: { type: "usage_limit_reached", message: "limit", resets_at: 1996078124 } },
+      },
+    ],
+    script: [[{ do: "usage_limit", resets_in_ms: 60_000 }]],
+    drive: oneTurn,
+  },
+  "a context overflow": {
+    model: [say("done here", USAGE), { kind: "failed", code: "context_length_exceeded", message: "too long" }],
+    script: [[spoken], [{ do: "overflow" }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.runTurn(threadId, "first");
+      await client.runTurn(threadId, "second");
+      await client.close();
+    },
+  },
+  "an interrupted silence after a message": {
+    model: [say("done here", USAGE), { kind: "hang", items: [{ kind: "message", text: "one moment" }] }],
+    script: [[spoken], [{ do: "say", text: "one moment", tokens: null }, { do: "hang" }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.runTurn(threadId, "first");
+      const turnId = await client.startTurn(threadId, "second");
+      await client.seen("item/completed", (params) => JSON.stringify(params["item"]).includes("one moment"));
+      await client.request("turn/interrupt", { threadId, turnId });
+      await client.turnEnd(turnId);
+      await expect(client.request("turn/interrupt", { threadId, turnId })).rejects.toThrow(
+        "no active turn to interrupt",
+      );
+      await client.close();
+    },
+  },
+  "an interrupted tool call": {
+    silent: true,
+    model: [callTool("local_board", { action: "get" }, USAGE)],
+    script: [[{ do: "tool", tool: "local_board", arguments: { action: "get" }, tokens: TOKENS }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      const turnId = await client.startTurn(threadId, "first");
+      await client.seen("item/tool/call");
+      await client.request("turn/interrupt", { threadId, turnId });
+      await client.turnEnd(turnId);
+      await client.close();
+    },
+  },
+  "an interrupted command, cleaned up afterwards": {
+    model: [runCommand("sleep 60", USAGE)],
+    script: [[{ do: "shell", command: "sleep 60", tokens: TOKENS }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      const turnId = await client.startTurn(threadId, "first");
+      await client.seen("item/started", (params) => JSON.stringify(params["item"]).includes("sleep 60"));
+      await client.request("turn/interrupt", { threadId, turnId });
+      await client.turnEnd(turnId);
+      await client.request("thread/backgroundTerminals/list", { threadId });
+      await client.request("thread/backgroundTerminals/clean", { threadId });
+      await client.seen("item/completed", (params) => JSON.stringify(params["item"]).includes("sleep 60"));
+      await client.close();
+    },
+  },
+  "a steered turn": {
+    model: [
+      say("done here", USAGE),
+      { kind: "hang", items: [{ kind: "message", text: "one moment" }] },
+      say("Noted: go left", USAGE),
+    ],
+    script: [[spoken], [{ do: "say", text: "one moment", tokens: null }, { do: "hang" }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.runTurn(threadId, "first");
+      const turnId = await client.startTurn(threadId, "second");
+      await client.seen("item/completed", (params) => JSON.stringify(params["item"]).includes("one moment"));
+      const input = [{ type: "text", text: "go left" }];
+      const wrong = client.request("turn/steer", { threadId, expectedTurnId: threadId, input });
+      await expect(wrong).rejects.toThrow("expected active turn id");
+      await client.request("turn/steer", { threadId, expectedTurnId: turnId, input });
+      await client.turnEnd(turnId);
+      await client.close();
+    },
+  },
+  "a compaction": {
+    model: [say("done here", USAGE)],
+    script: [[spoken]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.runTurn(threadId, "first");
+      await client.request("thread/compact/start", { threadId });
+      await client.seen("turn/completed", (params) => JSON.stringify(params["turn"]).includes("notLoaded"));
+      await client.close();
+    },
+  },
+  "a thread resumed in another process": {
+    model: [say("done here", USAGE)],
+    script: [[spoken]],
+    async drive(stage) {
+      const first = await open(stage);
+      await first.client.runTurn(first.threadId, "first");
+      await first.client.close();
+      const client = stage.connect();
+      await client.initialize();
+      const { threadId } = first;
+      await expect(client.startTurn(threadId, "too early")).rejects.toThrow(`thread not found: ${threadId}`);
+      await client.thread("thread/resume", { threadId, excludeTurns: true, sandbox: "danger-full-access" });
+      await client.runTurn(threadId, "second");
+      await client.request("thread/turns/list", { threadId, limit: 2 });
+      await client.close();
+    },
+  },
+  "a thread resumed after a kill in the middle of a turn": {
+    model: [
+      say("done here", USAGE),
+      { kind: "hang", items: [{ kind: "message", text: "one moment" }] },
+      say("done here", USAGE),
+    ],
+    script: [[spoken], [{ do: "say", text: "one moment", tokens: null }, { do: "hang" }]],
+    async drive(stage) {
+      const first = await open(stage);
+      const { threadId } = first;
+      await first.client.runTurn(threadId, "first");
+      await first.client.startTurn(threadId, "second");
+      await first.client.seen("item/completed", (params) => JSON.stringify(params["item"]).includes("one moment"));
+      first.client.child.kill("SIGKILL");
+      const client = stage.connect();
+      await client.initialize();
+      await resumeOnceFree(client, threadId);
+      await client.runTurn(threadId, "third");
+      await client.close();
+    },
+  },
+};
+
+/** The real server's native process outlives its killed launcher for some milliseconds. */
+async function resumeOnceFree(client: AppServerClient, threadId: string): Promise<void> {
+  for (;;) {
+    try {
+      await client.thread("thread/resume", { threadId, excludeTurns: true });
+      return;
+    } catch (error) {
+      if (!(error instanceof RefusedError) || !error.message.includes("active writer")) throw error;
+      client.received.pop();
+    }
+  }
+}
+
+type Which = "real" | "simulated";
+
+/** Plays a scenario and answers what the client received, over all its processes. */
+async function play(scenario: Scenario, which: Which): Promise<AppServerClient["received"]> {
+  await using dir = await makeTempDir();
+  const cwd = join(dir.path, "work");
+  await mkdir(cwd);
+  const base = { PATH: process.env["PATH"] ?? "", HOME: dir.path };
+  const clients: AppServerClient[] = [];
+  const { model } = scenario;
+  const server = await startResponsesServer(
+    ({ index }) => model[Math.min(index, model.length - 1)] ?? say("nothing more"),
+  );
+  const command: [string, ...string[]] =
+    which === "real" ? [await installCodex(), "app-server"] : [process.execPath, SIMULATED];
+  const script = join(dir.path, "script.json");
+  const turns = scenario.script.map((steps) => ({ steps }));
+  await writeFile(
+    script,
+    JSON.stringify({ tickets: { "*": { runs: [{ turns }, { turns: [{ steps: [spoken] }] }] } } }),
+  );
+  const simulated = { SYMPHONY_SIMULATED_HOME: join(dir.path, "home"), SYMPHONY_SIMULATED_SCRIPT: script };
+  const env =
+    which === "real"
+      ? { ...base, CODEX_HOME: await makeCodexHome(dir.path, server.baseUrl) }
+      : { ...base, ...simulated };
+  const reply = { success: true, contentItems: [{ type: "inputText", text: "fine" }] };
+  const connect = (): AppServerClient => {
+    const client = new AppServerClient({
+      command,
+      cwd,
+      env,
+      answer: () => (scenario.silent === true ? undefined : reply),
+    });
+    clients.push(client);
+    return client;
+  };
+  try {
+    await scenario.drive({ connect, cwd });
+  } finally {
+    for (const client of clients) await client[Symbol.asyncDispose]();
+    await server.close();
+  }
+  return clients.flatMap((client) => client.received);
+}
+
+/** Figures of a response that no script can set are invented, and differ. */
+function withoutInventedTotals(lines: readonly string[]): string[] {
+  return lines.map((line) => line.replace(/(tokenUsage\/updated) \{.*\}/, "$1"));
+}
+
+describe("the simulated agent shows a client what the real app-server shows", () => {
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    test(`for ${name}`, async () => {
+      const real = await play(scenario, "real");
+      const simulated = await play(scenario, "simulated");
+      const invents = name === "a compaction" || name === "a steered turn";
+      const compare = invents ? withoutInventedTotals : (lines: string[]): string[] => lines;
+      expect(compare(outline(simulated))).toEqual(compare(outline(real)));
+      expect(fieldsByMessage(simulated)).toEqual(fieldsByMessage(real));
+    });
+  }
+});
