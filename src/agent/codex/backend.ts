@@ -20,8 +20,9 @@ export function createCodexBackend(deps: SessionDeps): AgentBackend {
       return session;
     } catch (error) {
       await session.close();
-      if (error instanceof SessionStartError)
+      if (error instanceof SessionStartError) {
         request.listener.event({ kind: "startup_failed", message: error.message });
+      }
       throw error;
     }
   }

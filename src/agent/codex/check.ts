@@ -49,8 +49,9 @@ async function checkLogin(channel: Channel, { settings }: CheckRequest): Promise
     const needed = booleanAt(reply, "requiresOpenaiAuth");
     if (needed === null) return { state: "unknown", message: "the agent doesn't say whether it is logged in" };
     const isMissing = needed && asObject(asObject(reply)?.["account"]) === null;
-    if (isMissing)
+    if (isMissing) {
       return { state: "missing", message: "the agent is not logged in; run `codex login` as the daemon's user" };
+    }
     return { state: "ok", message: needed ? "logged in" : "the model provider needs no login" };
   } catch (error) {
     return { state: "unknown", message: unknownBecause(error) };
@@ -60,8 +61,9 @@ async function checkLogin(channel: Channel, { settings }: CheckRequest): Promise
 /** Without a working sandbox every command fails quietly while turns complete (measured in containers). */
 async function checkSandbox(channel: Channel, { settings, cwd }: CheckRequest): Promise<AgentCheck["sandbox"]> {
   const sandboxPolicy = turnSandboxPolicy(settings, cwd, []);
-  if (UNSANDBOXED.has(stringAt(sandboxPolicy, "type") ?? ""))
+  if (UNSANDBOXED.has(stringAt(sandboxPolicy, "type") ?? "")) {
     return { state: "ok", message: "commands run without a sandbox of the agent" };
+  }
   try {
     const params = { command: ["true"], cwd, sandboxPolicy, timeoutMs: PROBE_TIMEOUT_MS };
     const reply = await channel.request("command/exec", params, PROBE_TIMEOUT_MS + settings.codex.readTimeoutMs);

@@ -124,8 +124,9 @@ export function failureOfLaunch(error: unknown, settings: Settings): TurnFailure
   const status = numberAt(error.data, "code");
   const words = stringAt(error.data, "stderr") ?? "";
   const refused = status === USAGE_STATUS || (status === 1 && CONFIG_WORDS.test(words));
-  if (refused)
+  if (refused) {
     return failure(CONFIG, `codex.command: "${settings.codex.command}" refused its configuration: ${error.message}`);
+  }
   const end = failureOfEnd(error, settings);
   return end.class === "agent" ? { ...end, class: "launch" } : end;
 }

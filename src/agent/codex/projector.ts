@@ -10,6 +10,9 @@ const MAX_PATHS = 100;
 /** A warning or an unknown method is told once; this many are remembered. */
 const MAX_REMEMBERED = 200;
 
+/** Known, and no news: the server's surroundings, and old servers' second copy of every event. */
+const UNTOLD = /^(account|app|codex\/event|fs|mcpServer|modelProvider|remoteControl|skills|thread|windows)\//;
+
 /** One per session: it remembers what it has told already. */
 export class Projector {
   readonly #told = new Set<string>();
@@ -27,6 +30,7 @@ export class Projector {
         // The final one comes again with the end of the turn.
         return notice.willRetry ? { kind: "warning", text: bounded(retryText(notice.error), TEXT_CHARS) } : null;
       case "other":
+        if (UNTOLD.test(notice.method)) return null;
         return this.#once(`other ${notice.method}`, { kind: "other_message", method: bounded(notice.method, 200) });
       case "thread_other":
         return isReview(notice.method) ? { kind: "notification", method: notice.method } : null;

@@ -7,6 +7,8 @@ export interface RecoveryQuestion {
   readonly channel: Channel;
   readonly threadId: string;
   readonly turnId: string;
+  /** Whether the turn was told as started: before that its thread is idle too. */
+  readonly seen: boolean;
   readonly deadlineMs: number;
 }
 
@@ -14,14 +16,11 @@ const RUNNING_STATUS = "inProgress";
 
 /**
  * The turn as the server has it, when it is over; null while it runs, or when this server can't tell. Asks for the thread's status
- * first: an idle thread has no running turn, and only then the turn's own status is worth a second request.
+ * first: an idle thread has no running turn, and only then the turn's own status is worth a second request. Where that can't be
+ * had, an idle thread means that a turn which had begun is completed.
  */
-export async function lookForEnd({
-  channel,
-  threadId,
-  turnId,
-  deadlineMs,
-}: RecoveryQuestion): Promise<TurnView | null> {
+export async function lookForEnd(question: RecoveryQuestion): Promise<TurnView | null> {
+  const { channel, threadId, turnId, seen, deadlineMs } = question;
   const read = await ask(() => channel.request("thread/read", { threadId, includeTurns: false }, deadlineMs));
   const status = stringAt(objectAt(objectAt(read, "thread"), "status"), "type");
   if (status !== "idle" && status !== "systemError") return null;
@@ -32,6 +31,7 @@ export async function lookForEnd({
     .map(readTurn)
     .find((view) => view?.id === turnId);
   if (turn !== undefined && turn !== null) return turn.status === RUNNING_STATUS ? null : turn;
+  if (!seen) return null;
   return { id: turnId, status: status === "idle" ? "completed" : "failed", error: null };
 }
 

@@ -14,7 +14,7 @@ export interface TokenReport {
 export class TokenReader {
   readonly #last = new Map<string, TokenCounts>();
 
-  /** Null when `params` hold no usable total. Reads `tokenUsage.total`, else `info.total_token_usage`. */
+  /** Null when `params` hold no usable total, or the same as before (repeats are common). Reads `tokenUsage.total`, else `info.total_token_usage`. */
   read(params: unknown): TokenReport | null {
     const threadId = stringAt(params, "threadId") ?? stringAt(params, "conversationId");
     const body = objectAt(params, "msg") ?? params;
@@ -22,7 +22,8 @@ export class TokenReader {
       objectAt(objectAt(body, "tokenUsage"), "total") ?? objectAt(objectAt(body, "info"), "total_token_usage");
     if (threadId === null || usage === null) return null;
     const total = this.#total(threadId, usage);
-    if (total === null) return null;
+    const last = this.#last.get(threadId);
+    if (total === null || (last !== undefined && isSame(last, total))) return null;
     this.#last.set(threadId, total);
     return { threadId, total };
   }
@@ -42,6 +43,10 @@ export class TokenReader {
       reasoning: countAt(usage, "reasoningOutputTokens", "reasoning_output_tokens") ?? last?.reasoning ?? 0,
     };
   }
+}
+
+function isSame(a: TokenCounts, b: TokenCounts): boolean {
+  return a.input === b.input && a.cachedInput === b.cachedInput && a.output === b.output && a.reasoning === b.reasoning;
 }
 
 function rest(sum: number | null, part: number | null): number | null {

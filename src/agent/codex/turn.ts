@@ -13,6 +13,8 @@ export class ActiveTurn {
   id: string | null = null;
   /** The request is on its way: the server may be working on it. */
   sent = false;
+  /** The server said that it works on it. */
+  seen = false;
   announced = false;
   settled = false;
   lastLifeAt: number;

@@ -8,6 +8,7 @@ import type { Log } from "../../lib/log.ts";
 import type { TurnEnd } from "../port.ts";
 import type { Channel } from "./channel.ts";
 import { failureOfEnd, failureOfRequest, failureOfTurn, isNoActiveTurn } from "./failures.ts";
+import { interruptAndClean } from "./interrupt.ts";
 import type { Notice, TurnView } from "./notices.ts";
 import { objectAt, stringAt } from "./reading.ts";
 import { lookForEnd } from "./recovery.ts";
@@ -16,10 +17,6 @@ import { ActiveTurn } from "./turn.ts";
 
 /** A server that names no start (or lost it) gets this long after its reply before it is taken as started. */
 const START_GRACE_MS = 1000;
-/** An interrupt takes 28 to 60 ms (measured); after this long the turn is given up, whatever the server says. */
-const INTERRUPT_CAP_MS = 10_000;
-const INTERRUPT_TRIES = 4;
-const INTERRUPT_RETRY_MS = 100;
 /** How long a turn with nothing open may be silent before the server is asked whether it is over. */
 const QUIET_MAX_MS = 60_000;
 const QUIET_MIN_MS = 5000;
@@ -51,6 +48,8 @@ export class Turns {
   #threadId = "";
   #active: ActiveTurn | null = null;
   #last: Promise<unknown> = Promise.resolve();
+  /** The interrupt that is under way, its tidying included: the next turn starts after it. */
+  #interrupting: Promise<void> = Promise.resolve();
 
   constructor(deps: TurnsDeps) {
     this.#deps = deps;
@@ -87,6 +86,7 @@ export class Turns {
     if (turn === null) return;
     if (notice.kind === "turn_started" && this.#isAbout(turn, notice.turnId)) {
       this.#name(turn, notice.turnId);
+      turn.seen = true;
       turn.noteStarted();
       this.#announce(turn);
     } else if (notice.kind === "turn_completed" && this.#isAbout(turn, notice.turn.id)) {
@@ -119,13 +119,17 @@ export class Turns {
     void this.interrupt();
   }
 
-  async interrupt(): Promise<void> {
-    const turn = this.#active;
-    if (turn !== null) await this.#interrupt(turn);
-    // Commands live on after an interrupt (measured), and would write into the next turn's work.
-    await this.#request("thread/backgroundTerminals/clean", { threadId: this.#threadId }).catch((error: unknown) => {
-      this.#deps.log.debug({ err: error }, "background terminals were not cleaned");
+  /** Interrupts the running turn, if any, and ends what it left running. Never rejects; the turn ends in any case. */
+  interrupt(): Promise<void> {
+    this.#interrupting = interruptAndClean({
+      turn: this.#active,
+      threadId: this.#threadId,
+      clock: this.#deps.clock,
+      log: this.#deps.log,
+      request: (method, params) => this.#request(method, params),
+      end: (turn) => this.#settle(turn, { kind: "interrupted" }),
     });
+    return this.#interrupting;
   }
 
   /** Adds a message to the running turn. Rejects with AppError `response_error` when there is none. */
@@ -147,6 +151,7 @@ export class Turns {
 
   async #run(start: TurnStart): Promise<TurnEnd> {
     const { channel, clock, settings } = this.#deps;
+    await this.#interrupting;
     if (channel.closed !== null) return failureOfEnd(channel.closed, settings);
     const turn = new ActiveTurn(clock.now(), start.method === "thread/compact/start");
     this.#active = turn;
@@ -230,35 +235,6 @@ export class Turns {
     if (this.#ended.size > MAX_REMEMBERED_TURNS && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  async #interrupt(turn: ActiveTurn): Promise<void> {
-    const { clock, log } = this.#deps;
-    if (!turn.sent) return this.#settle(turn, { kind: "interrupted" });
-    const cap = clock.setTimer(INTERRUPT_CAP_MS, () => {
-      log.warn({ turnId: turn.id }, "the agent did not end an interrupted turn; it is given up");
-      this.#settle(turn, { kind: "interrupted" });
-    });
-    await turn.started;
-    for (let tries = 1; tries <= INTERRUPT_TRIES && !turn.settled; tries += 1) {
-      const done = await this.#tryInterrupt(turn);
-      if (done) break;
-      await clock.sleep(INTERRUPT_RETRY_MS);
-    }
-    await turn.end;
-    cap.cancel();
-  }
-
-  /** False: the server knows no such turn yet, or has ended it and says so in a moment. */
-  async #tryInterrupt(turn: ActiveTurn): Promise<boolean> {
-    try {
-      await this.#request("turn/interrupt", { threadId: this.#threadId, turnId: turn.id });
-      return true;
-    } catch (error) {
-      if (isNoActiveTurn(error)) return false;
-      this.#deps.log.warn({ err: error }, "interrupting the turn failed");
-      return true;
-    }
-  }
-
   #request(method: string, params: unknown): Promise<unknown> {
     return this.#deps.channel.request(method, params, this.#deps.settings.codex.readTimeoutMs);
   }
@@ -281,7 +257,8 @@ export class Turns {
     const { channel, log, settings } = this.#deps;
     if (turn.id === null) return;
     const deadlineMs = settings.codex.readTimeoutMs;
-    const view = await lookForEnd({ channel, threadId: this.#threadId, turnId: turn.id, deadlineMs });
+    const { id: turnId, seen } = turn;
+    const view = await lookForEnd({ channel, threadId: this.#threadId, turnId, seen, deadlineMs });
     if (view === null || turn.settled) return;
     log.warn({ turnId: turn.id, status: view.status }, "the turn was over without a terminal event");
     this.#deps.emit({ kind: "warning", text: `the turn had ended (${view.status}) without the agent telling so` });
