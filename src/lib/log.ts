@@ -23,8 +23,7 @@ export interface RootLog extends SecretLog {
 }
 
 /** From the chattiest to none. */
-export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
 
 export interface LogOptions {
   readonly level: LogLevel;
