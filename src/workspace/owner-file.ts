@@ -109,3 +109,20 @@ export async function findCaseVariant(path: string): Promise<string | null> {
   const variant = names.find((name) => name !== wanted && name.toLowerCase() === wanted.toLowerCase());
   return variant === undefined ? null : join(dirname(path), variant.slice(0, -EXTENSION.length));
 }
+
+/** The workspace is another daemon's, or nobody's that we know. */
+export function foreignWorkspace(path: string, owner: Owner | null): AppError {
+  const file = ownerFilePath(path);
+  const whose = owner === null ? `has lost its owner file ${file}` : `belongs to ledger ${owner.ledgerId} by ${file}`;
+  const mend = "give this daemon a workspace.root of its own, or remove both if nobody needs them";
+  return new AppError("workspace_foreign", `workspace ${path} ${whose}; ${mend}`, {
+    path,
+    ledgerId: owner?.ledgerId ?? null,
+  });
+}
+
+/** Another issue has the directory that `identifier` needs; `owner` says who, in words. */
+export function keyTaken(path: string, identifier: string, owner: string): AppError {
+  const message = `workspace ${path} for ${identifier} is taken by ${owner}; rename one of the two issues`;
+  return new AppError("workspace_key_taken", message, { path, identifier });
+}

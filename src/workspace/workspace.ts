@@ -1,9 +1,9 @@
 /** Makes, checks and removes the directories in which agents work: one per issue, in the root, and nobody else's. */
 import { mkdir } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
 
 import type { WorkspaceRecord } from "../domain/claim.ts";
-import { AppError, isAppError } from "../domain/errors.ts";
+import { isAppError } from "../domain/errors.ts";
 import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Fingerprint } from "../domain/outcome.ts";
@@ -14,6 +14,7 @@ import type { Log } from "../lib/log.ts";
 import {
   ensureRoot,
   inspectWorkspace,
+  lookAt,
   pathInRoot,
   PRIVATE_DIRECTORY,
   refuseRoot,
@@ -23,7 +24,15 @@ import type { Environment } from "./environment.ts";
 import { readFingerprint } from "./fingerprint.ts";
 import { runHook, type HookRequest } from "./hooks.ts";
 import { workspaceKey } from "./key.ts";
-import { findCaseVariant, ownerFilePath, readOwner, removeOwner, writeOwner, type Owner } from "./owner-file.ts";
+import {
+  findCaseVariant,
+  foreignWorkspace,
+  keyTaken,
+  readOwner,
+  removeOwner,
+  writeOwner,
+  type Owner,
+} from "./owner-file.ts";
 import { removeTree } from "./removal.ts";
 
 export interface WorkspacesDeps {
@@ -101,11 +110,6 @@ export function createWorkspaces(deps: WorkspacesDeps): Workspaces {
   return new LocalWorkspaces(deps);
 }
 
-function keyTaken(path: string, issue: Issue, owner: string): AppError {
-  const message = `workspace ${path} for ${issue.identifier} is taken by ${owner}; rename one of the two issues`;
-  return new AppError("workspace_key_taken", message, { path, identifier: issue.identifier });
-}
-
 class LocalWorkspaces implements Workspaces {
   readonly #deps: WorkspacesDeps;
   /** Lower-cased paths on which somebody is at work right now: two issues whose keys differ by case must not both pass the checks. */
@@ -124,16 +128,13 @@ class LocalWorkspaces implements Workspaces {
     const place = await this.#findPlace(request);
     const { path } = place;
     const { issue } = request;
-    if (request.isTaken(path)) throw keyTaken(path, issue, "another issue");
+    if (request.isTaken(path)) throw keyTaken(path, issue.identifier, "another issue");
     return this.#alone(path, issue, async () => {
       const owner = await this.#ownerFor(place);
       const found = await inspectWorkspace(path, place.root);
       if (found === "nothing") return this.#create(place);
       if (owner?.state !== "creating") return this.#adopt(place, owner);
-      this.#deps.log.warn(
-        { issueId: issue.id, issueIdentifier: issue.identifier, path },
-        "half-made workspace removed",
-      );
+      this.#deps.log.warn({ ...fieldsOf(issue), path }, "half-made workspace removed");
       await removeTree(path);
       return this.#create(place);
     });
@@ -144,7 +145,7 @@ class LocalWorkspaces implements Workspaces {
     await requireWorkspace(path, isWhereItWasMade ? dirname(path) : root);
     const owner = await readOwner(path);
     if (owner !== null && this.#isOurs(owner, record.issueId)) return;
-    throw this.#foreign(path, owner);
+    throw foreignWorkspace(path, owner);
   }
 
   async runHook(name: "before_run" | "after_run", request: HookRequest): Promise<void> {
@@ -194,7 +195,9 @@ class LocalWorkspaces implements Workspaces {
   async #alone<T>(path: string, issue: Issue, task: () => Promise<T>): Promise<T> {
     const name = path.toLowerCase();
     const other = this.#busy.get(name);
-    if (other !== undefined) throw keyTaken(path, issue, other === issue.id ? "another run of it" : `issue ${other}`);
+    if (other !== undefined) {
+      throw keyTaken(path, issue.identifier, other === issue.id ? "another run of it" : `issue ${other}`);
+    }
     this.#busy.set(name, issue.id);
     try {
       return await task();
@@ -208,14 +211,16 @@ class LocalWorkspaces implements Workspaces {
     const owner = await readOwner(path);
     if (owner === null) {
       const variant = await findCaseVariant(path);
-      if (variant !== null) throw keyTaken(path, request.issue, `${variant}, which differs in letter case alone`);
+      if (variant !== null && (await lookAt(variant)) !== null) {
+        throw keyTaken(path, request.issue.identifier, `${variant}, which differs in letter case alone`);
+      }
       return null;
     }
-    if (owner.ledgerId !== this.#deps.ledgerId) throw this.#foreign(path, owner);
+    if (owner.ledgerId !== this.#deps.ledgerId) throw foreignWorkspace(path, owner);
     if (owner.issueId === request.issue.id) return owner;
     // Nothing is left of what the other issue had there.
     if ((await inspectWorkspace(path, dirname(path))) === "nothing") return null;
-    throw keyTaken(path, request.issue, `issue ${owner.issueId} (${owner.identifier})`);
+    throw keyTaken(path, request.issue.identifier, `issue ${owner.issueId} (${owner.identifier})`);
   }
 
   async #create(place: Place): Promise<PreparedWorkspace> {
@@ -284,14 +289,6 @@ class LocalWorkspaces implements Workspaces {
 
   #recordOf({ issueId, identifier, path, createdAt }: Owner): WorkspaceRecord {
     return { issueId, identifier, path, host: this.#deps.host.name, createdAt };
-  }
-
-  #foreign(path: string, owner: Owner | null): AppError {
-    const whose = owner === null ? "nobody" : `ledger ${owner.ledgerId}, issue ${owner.identifier}`;
-    const message =
-      `workspace ${basename(path)} belongs to ${whose} by ${ownerFilePath(path)}; ` +
-      "give this daemon a workspace.root of its own, or remove both if nobody needs them";
-    return new AppError("workspace_foreign", message, { path, ledgerId: owner?.ledgerId ?? null });
   }
 }
 

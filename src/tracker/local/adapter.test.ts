@@ -7,7 +7,7 @@ import { stringify } from "yaml";
 import { describeTrackerContract } from "../../../test/contract/tracker-contract.ts";
 import { HARNESS_STATES, type IssueDraft, type TrackerHarness } from "../../../test/contract/tracker-harness.ts";
 import { captureLog, type CapturedLog } from "../../../test/support/captured-log.ts";
-import { sampleSettings } from "../../../test/support/sample-settings.ts";
+import { makeSettings } from "../../../test/support/issues.ts";
 import { makeTempDir, type TempDir } from "../../../test/support/temp-dir.ts";
 import type { Settings } from "../../domain/settings.ts";
 import { issueId, type IssueId } from "../../domain/ids.ts";
@@ -16,7 +16,7 @@ import type { Tracker } from "../port.ts";
 import { createLocalTracker } from "./adapter.ts";
 
 function settingsFor(path: string): Settings {
-  const base = sampleSettings();
+  const base = makeSettings();
   return {
     ...base,
     tracker: {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { captureLog } from "../../../test/support/captured-log.ts";
-import { sampleSettings } from "../../../test/support/sample-settings.ts";
+import { makeSettings } from "../../../test/support/issues.ts";
 import { makeTempDir, type TempDir } from "../../../test/support/temp-dir.ts";
 import { issueId } from "../../domain/ids.ts";
 import type { Issue } from "../../domain/issue.ts";
@@ -40,7 +40,7 @@ describe("the tool local_board", () => {
 
   beforeEach(async () => {
     dir = await makeTempDir();
-    const base = sampleSettings();
+    const base = makeSettings();
     const settings = { ...base, tracker: { ...base.tracker, provider: { path: dir.path, states: ["Human Review"] } } };
     tracker = await createLocalTracker({ settings, clock: systemClock, log: captureLog().log });
     const [first] = tracker.tools;
