@@ -1,5 +1,4 @@
 /** Opening the ledger's file: created whole, checked, upgraded with a backup, and never silently made anew. */
-import { randomUUID } from "node:crypto";
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
@@ -38,7 +37,7 @@ function checkRemains(path: string): "missing" | "present" {
 }
 
 /** Builds the file beside its place and moves it there, so that no crash leaves half a ledger. */
-function create(path: string, now: number): void {
+function create(path: string): void {
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   rmSync(`${draft}-journal`, { force: true });
@@ -47,7 +46,6 @@ function create(path: string, now: number): void {
   try {
     db.pragma(`application_id = ${APPLICATION_ID}`);
     migrate(db, 0);
-    db.prepare("INSERT INTO ledger (one, id, created_at) VALUES (1, ?, ?)").run(randomUUID(), now);
   } finally {
     db.close();
   }
@@ -110,10 +108,10 @@ function checkAfterCrash(db: Connection, path: string): void {
  * Opens the ledger for the one daemon that may write it, creating or upgrading it first. Throws `ledger_unusable`, `ledger_newer`
  * or `state_dir_unusable`, each with the mend.
  */
-export function openForWriting(path: string, now: number, log: Log): Connection {
+export function openForWriting(path: string, log: Log): Connection {
   makeStateDirectory(dirname(path));
   return guarded(path, "opening", () => {
-    if (checkRemains(path) === "missing") create(path, now);
+    if (checkRemains(path) === "missing") create(path);
     // It holds ticket texts, and the daemon before this one may have run with another umask.
     if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
     const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });

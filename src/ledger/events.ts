@@ -10,6 +10,8 @@ import { whole, type Writer } from "./writer.ts";
 const FLUSH_AFTER_MS = 250;
 /** A batch of this size is written at once. */
 const FLUSH_ROWS = 200;
+/** Until a disk that refused a batch is tried again. */
+const RETRY_AFTER_MS = 1000;
 /** Rows kept of a run; a person who reads events wants the last ones. */
 export const EVENTS_PER_RUN = 500;
 /** Rows above that before the oldest go, so that not every batch deletes. */
@@ -80,12 +82,13 @@ class EventBatch implements EventRows {
       if (!this.#failing) this.#deps.log.error({ err: error }, "events can't be written; the newest are kept");
       this.#failing = true;
       this.#waiting = batch.slice(-MAX_WAITING_ROWS);
+      if (!this.#closed) this.#timer = this.#deps.clock.setTimer(RETRY_AFTER_MS, () => this.flush());
     }
   }
 
   close(): void {
-    this.flush();
     this.#closed = true;
+    this.flush();
   }
 
   #write(batch: readonly EventRow[]): void {

@@ -1,4 +1,5 @@
 /** The ledger's writing side: the one connection of the daemon, and every row that it writes. */
+import { randomUUID } from "node:crypto";
 import { statSync } from "node:fs";
 import type { DurableChange } from "../domain/claim.ts";
 import { AppError } from "../domain/errors.ts";
@@ -44,13 +45,18 @@ function createPlaceGuard(path: string): () => void {
   };
 }
 
-/** Marks the ledger as open; the mark that is left by a killed daemon makes the next start check the file. */
-function markOpen(db: Connection, writer: Writer, at: number): void {
-  writer.durable("opening", () => {
+/**
+ * Names the ledger if it has no name yet, and marks it as open: a mark that is left by a killed daemon makes the next start check the
+ * file. Answers the name.
+ */
+function beginSession(db: Connection, writer: Writer, at: number): string {
+  return writer.durable("opening", () => {
+    db.prepare("INSERT OR IGNORE INTO ledger (one, id, created_at) VALUES (1, ?, ?)").run(randomUUID(), whole(at));
     db.prepare("INSERT OR REPLACE INTO daemon (one, pid, started_at, stopped_at) VALUES (1, ?, ?, NULL)").run(
       process.pid,
       whole(at),
     );
+    return db.prepare<[], string>("SELECT id FROM ledger").pluck().get() ?? "";
   });
 }
 
@@ -87,7 +93,7 @@ function endedMs(db: Connection): number {
 
 /** Opens, creates or upgrades the ledger. Throws `ledger_unusable`, `ledger_newer` or `state_dir_unusable`. */
 export function openLedger({ path, clock, log, redact = (text) => text }: LedgerDeps): Ledger {
-  const db = openForWriting(path, clock.now(), log);
+  const db = openForWriting(path, log);
   const writer = createWriter(db, path);
   const claims = prepareClaimRows(db, redact);
   const runs = prepareRunRows(db, redact);
@@ -96,8 +102,7 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
   const tools = prepareToolCallRows(db);
   const tokens = createTokenCounter(db, writer);
   const events = createEventRows({ db, writer, clock, log, redact });
-  const id = db.prepare<[], string>("SELECT id FROM ledger").pluck().get() ?? "";
-  markOpen(db, writer, clock.now());
+  const id = beginSession(db, writer, clock.now());
 
   function close(): void {
     if (!db.open) return;
