@@ -3,11 +3,18 @@ import { createCodexBackend } from "./agent/codex/backend.ts";
 import { checkAgentCommand } from "./agent/codex/command-check.ts";
 import type { Settings } from "./domain/settings.ts";
 import { createLocalHost } from "./host/local.ts";
+import type { Host } from "./host/port.ts";
+import { ApiServer } from "./http/server.ts";
+import { reachableSocketPath } from "./http/socket-path.ts";
+import { loadToken } from "./http/token.ts";
+import { daemonView } from "./http/view.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { lockDaemon } from "./ledger/lock.ts";
+import { openLedgerReader } from "./ledger/queries.ts";
 import { stateFiles, type StateFiles } from "./ledger/state-files.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { SecretLog } from "./lib/log.ts";
+import { Redactor } from "./lib/redact.ts";
 import type { Service } from "./lib/service.ts";
 import { Orchestrator } from "./orchestrator/orchestrator.ts";
 import { Trackers } from "./orchestrator/trackers.ts";
@@ -20,6 +27,9 @@ export interface DaemonOptions {
   readonly workflowPath: string;
   /** `--state-dir`; null = by settings and environment (docs/settings.md). */
   readonly stateDir: string | null;
+  /** `--port` and `--host`; null = by settings. */
+  readonly port: number | null;
+  readonly host: string | null;
   /** The daemon's own environment: `$VAR`s, and what children may inherit of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What the agent is told as the client's version. */
@@ -28,11 +38,15 @@ export interface DaemonOptions {
   readonly log: SecretLog;
 }
 
-/** What a started daemon offers to those around it. */
-interface Started {
+interface Built {
   readonly orchestrator: Orchestrator;
+  readonly server: ApiServer;
   readonly files: StateFiles;
   readonly settings: Settings;
+}
+
+/** What a started daemon offers to those around it, and how it is taken down. */
+interface Started extends Built {
   readonly cleanup: AsyncDisposableStack;
 }
 
@@ -54,6 +68,11 @@ export class Daemon implements Service {
   /** Where ledger, lock and socket are. */
   get files(): StateFiles {
     return this.#running().files;
+  }
+
+  /** Where the API is served over TCP; null without a port. */
+  get url(): string | null {
+    return this.#running().server.url;
   }
 
   /** The settings that it started with. */
@@ -90,26 +109,80 @@ export class Daemon implements Service {
 }
 
 /** Everything that can be wrong with a configuration is found before the state directory is touched. */
-async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Promise<Omit<Started, "cleanup">> {
-  const { clock, log, env, version } = options;
-  const workflow = new WorkflowWatcher({ path: options.workflowPath, descriptors: trackerDescriptors, env, clock, log });
-  const { settings } = workflow.load();
-  log.addSecrets(settings.secrets.map((secret) => secret.value));
-  const trackers = new Trackers({ clock, create: (next) => createTracker({ settings: next, clock, log }) });
+async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Promise<Built> {
+  const { clock, log, env } = options;
+  const redactor = new Redactor();
+  const learnSecrets = (settings: Settings): void => {
+    const values = settings.secrets.map((secret) => secret.value);
+    redactor.add(values);
+    log.addSecrets(values);
+  };
+  const trackers = new Trackers({ clock, create: (settings) => createTracker({ settings, clock, log }) });
   unwind.defer(() => trackers.close());
-  await trackers.bind(settings);
+  const admit = async (settings: Settings): Promise<void> => {
+    learnSecrets(settings);
+    await trackers.bind(settings);
+  };
+  const path = options.workflowPath;
+  const workflow = new WorkflowWatcher({ path, descriptors: trackerDescriptors, env, clock, log, admit });
+  const { settings } = workflow.load();
+  await admit(settings);
   const host = createLocalHost({ log, clock });
   await checkAgentCommand(host, settings, env);
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
+  const orchestrator = await buildOrchestrator(options, { workflow, trackers, host, files, redactor }, unwind);
+  const server = await serveApi(options, { orchestrator, files, settings }, unwind);
+  return { orchestrator, files, settings, server };
+}
+
+interface Parts {
+  readonly workflow: WorkflowWatcher;
+  readonly trackers: Trackers;
+  readonly host: Host;
+  readonly files: StateFiles;
+  readonly redactor: Redactor;
+}
+
+/** Takes the locks and opens the ledger; from here on this daemon is the one owner of its state. */
+async function buildOrchestrator(
+  { clock, log, env, version }: DaemonOptions,
+  { workflow, trackers, host, files, redactor }: Parts,
+  unwind: AsyncDisposableStack,
+): Promise<Orchestrator> {
+  const { settings } = workflow.current();
   unwind.use(lockDaemon(files, settings.workflowPath));
-  const ledger = openLedger({ path: files.ledger, clock, log });
+  const ledger = openLedger({ path: files.ledger, clock, log, redact: (text) => redactor.text(text) });
   unwind.defer(() => ledger.close());
-  const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
-  unwind.defer(() => backend.close());
   const workspaces = createWorkspaces({ host, ledgerId: ledger.id, log, clock, baseEnv: env });
   await workspaces.checkRoot(settings.workspace.root);
+  const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
+  unwind.defer(() => backend.close());
   const orchestrator = new Orchestrator({ clock, log, ledger, host, workspaces, backend, trackers, workflow });
-  unwind.defer(() => workflow.stop());
   unwind.defer(() => orchestrator.stop());
-  return { orchestrator, files, settings };
+  return orchestrator;
+}
+
+/** The control socket always, TCP where a port is set: `--port` wins over `server.port`. */
+async function serveApi(
+  options: DaemonOptions,
+  { orchestrator, files, settings }: Pick<Built, "orchestrator" | "files" | "settings">,
+  unwind: AsyncDisposableStack,
+): Promise<ApiServer> {
+  const port = options.port ?? settings.server.port;
+  const host = options.host ?? settings.server.host ?? "127.0.0.1";
+  const tokenFile = settings.server.tokenFile ?? files.token;
+  const reader = openLedgerReader(files.ledger, options.clock);
+  unwind.defer(() => reader.close());
+  const server = new ApiServer({
+    view: daemonView(orchestrator, reader, options.clock),
+    log: options.log,
+    socketPath: reachableSocketPath(files.socket, options.env),
+    tcp:
+      port === null
+        ? null
+        : { host, port, token: await loadToken(tokenFile), openRefresh: settings.server.openRefresh },
+  });
+  unwind.defer(() => server.stop());
+  await server.start();
+  return server;
 }

@@ -6,6 +6,7 @@ import type { DurableChange, DurableState } from "../domain/claim.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
 import type { TokenCounts } from "../domain/tokens.ts";
 import type { Host, ProcessIdentity } from "../host/port.ts";
+import type { LedgerReader } from "../ledger/queries.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Service } from "../lib/service.ts";
@@ -14,6 +15,7 @@ import type { State } from "../scheduler/state.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import { Effects } from "./effects.ts";
+import { issueJson } from "./issue-view.ts";
 import { LiveRuns, messageOf } from "./live.ts";
 import { Loop } from "./loop.ts";
 import { reapOrphans } from "./recover.ts";
@@ -113,8 +115,15 @@ export class Orchestrator implements Service {
   async start(): Promise<void> {
     if (this.#started) return;
     this.#started = true;
+    const { workflow, ledger } = this.#deps;
     await reapOrphans(this.#deps);
-    this.post({ kind: "boot", durable: this.#deps.ledger.loadState() });
+    this.post({ kind: "boot", durable: ledger.loadState() });
+    workflow.observe({
+      onChange: () => this.post({ kind: "settings_changed" }),
+      onBroken: (message) => this.post({ kind: "workflow_broken", message }),
+      onMended: () => this.post({ kind: "workflow_mended" }),
+    });
+    await workflow.start();
   }
 
   post(event: Event): void {
@@ -145,6 +154,11 @@ export class Orchestrator implements Service {
     });
   }
 
+  /** One claimed issue as the API shows it; null when no claim has this identifier. */
+  issue(identifier: string, ledger: LedgerReader): Readonly<Record<string, unknown>> | null {
+    return issueJson(identifier, { state: this.#loop.state, live: this.#live, ledger });
+  }
+
   /** Drains: turns may end within `shutdown.drain_ms`, then they are interrupted. Resolves when no run and no read is left. */
   async stop(): Promise<void> {
     if (!this.#started) return;
@@ -159,6 +173,7 @@ export class Orchestrator implements Service {
 
   async #settle(): Promise<void> {
     await this.#runs.idle();
+    await this.#deps.workflow.stop();
     await this.#effects.stop();
     this.#loop.flush();
     this.#loop.stop();

@@ -1,0 +1,94 @@
+/** The API's listeners: always a Unix socket in the state directory, and TCP where a port is set. */
+import { chmod, rm } from "node:fs/promises";
+import type { Server } from "node:http";
+import { createAdaptorServer } from "@hono/node-server";
+import { Hono } from "hono";
+import { AppError, errorMessage } from "../domain/errors.ts";
+import type { Log } from "../lib/log.ts";
+import type { Service } from "../lib/service.ts";
+import { addRoutes } from "./api.ts";
+import { guardTcp } from "./security.ts";
+import { makeSocketFolder } from "./socket-path.ts";
+import type { DaemonView } from "./view.ts";
+
+export interface ApiServerOptions {
+  readonly view: DaemonView;
+  readonly log: Log;
+  readonly socketPath: string;
+  /** TCP where it is not null; port 0 = any free one. */
+  readonly tcp: {
+    readonly host: string;
+    readonly port: number;
+    readonly token: string;
+    readonly openRefresh: boolean;
+  } | null;
+}
+
+export class ApiServer implements Service {
+  readonly #options: ApiServerOptions;
+  readonly #servers: Server[] = [];
+  #url: string | null = null;
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options;
+  }
+
+  /** Where TCP is served, once started; null without a port. */
+  get url(): string | null {
+    return this.#url;
+  }
+
+  /** Resolves when it listens. Rejects with AppError when an address can't be had. */
+  async start(): Promise<void> {
+    if (this.#servers.length > 0) return;
+    const { view, log, socketPath, tcp } = this.#options;
+    await makeSocketFolder(socketPath);
+    // The lock is ours, so a socket file that is there was left by a daemon that died.
+    await rm(socketPath, { force: true });
+    await this.#listen(addRoutes(new Hono(), view, log), { path: socketPath }, socketPath);
+    await chmod(socketPath, 0o600);
+    if (tcp === null) return;
+    const guarded = new Hono().use(guardTcp(tcp));
+    const server = await this.#listen(
+      addRoutes(guarded, view, log),
+      { host: tcp.host, port: tcp.port },
+      `${tcp.host}:${tcp.port}`,
+    );
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : tcp.port;
+    this.#url = `http://${tcp.host.includes(":") ? `[${tcp.host}]` : tcp.host}:${port}`;
+    log.info({ url: this.#url }, "API is served");
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#servers.splice(0).map((server) => closeServer(server)));
+    await rm(this.#options.socketPath, { force: true });
+  }
+
+  async #listen(app: Hono, address: { path: string } | { host: string; port: number }, name: string): Promise<Server> {
+    const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+    const ready = Promise.withResolvers<void>();
+    server.once("error", ready.reject);
+    server.listen(address, ready.resolve);
+    try {
+      await ready.promise;
+    } catch (error) {
+      throw new AppError(
+        "invalid_workflow_config",
+        `server: can't listen on ${name}: ${errorMessage(error)}`,
+        { address: name },
+        { cause: error },
+      );
+    }
+    server.off("error", ready.reject);
+    this.#servers.push(server);
+    return server;
+  }
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const closed = Promise.withResolvers<void>();
+  server.close(() => closed.resolve());
+  server.closeAllConnections();
+  await closed.promise;
+}
