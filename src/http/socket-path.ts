@@ -16,12 +16,15 @@ export function reachableSocketPath(path: string, env: Readonly<Record<string, s
   return join(folder, `symphony-${createHash("sha256").update(path).digest("hex").slice(0, 16)}.sock`);
 }
 
-/** Makes the socket's folder (0700) if need be. Throws AppError state_dir_unusable when somebody else owns it: they could replace the socket. */
+/**
+ * Makes the socket's folder (0700) if need be. Throws AppError state_dir_unusable when it is one below the shared temporary folder
+ * that somebody else made: they could replace the socket.
+ */
 export async function makeSocketFolder(socketPath: string): Promise<void> {
   const folder = dirname(socketPath);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { uid } = await stat(folder);
-  if (uid === userInfo().uid) return;
+  if (uid === userInfo().uid || dirname(folder) !== tmpdir()) return;
   throw new AppError(
     "state_dir_unusable",
     `${folder}, the folder of the control socket, belongs to another user; set XDG_RUNTIME_DIR to one of your own`,
