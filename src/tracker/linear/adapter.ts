@@ -11,6 +11,7 @@ import { readProvider } from "./provider.ts";
 import { IssueReads } from "./reads.ts";
 import type { Snapshot } from "./snapshots.ts";
 import { Snapshots } from "./snapshots.ts";
+import { createLinearTool } from "./tool.ts";
 
 /** Says once what is wrong with a record, and again only after it was mended or is wrong in another way. */
 class Warnings {
@@ -68,7 +69,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
   );
   return {
     kind: "linear",
-    tools: [],
+    tools: [createLinearTool({ client, credentials, mode: provider.toolMode })],
     async fetchIssuesByStates(names, signal) {
       const records = await reads.byStates(names, "refresh", signal);
       return warnings.keep(await snapshots.of(records, { lane: "refresh", signal }));

@@ -1,20 +1,12 @@
 /** The three ways to name Linear's credential, `api_key`, `api_key_file` and `oauth`, and what each makes secret. */
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
 
 import { errorMessage } from "../../domain/errors.ts";
 import type { Secret } from "../../domain/settings.ts";
+import { expandPath, homeDirOf } from "../../workflow/paths.ts";
+import { referencedName } from "../../workflow/references.ts";
 import type { ProviderInput } from "../../workflow/tracker-descriptor.ts";
-import {
-  addressOf,
-  isHeaderSafe,
-  missingSecret,
-  NOT_SHOWN,
-  optionalText,
-  referenceOf,
-  refuse,
-  secretText,
-} from "./keys.ts";
+import { addressOf, isHeaderSafe, missingSecret, NOT_SHOWN, optionalText, refuse, secretText } from "./keys.ts";
 import type { LinearCredential } from "./provider.ts";
 
 const KEY_VARIABLE = "LINEAR_API_KEY";
@@ -29,32 +21,31 @@ interface Found {
 
 /** LINEAR_API_KEY is a name of the tracker's secret whichever variable the file uses. */
 function asSecret(value: string, raw: unknown): Secret {
-  const reference = referenceOf(raw);
+  const reference = referencedName(raw);
   return { envNames: [...new Set([KEY_VARIABLE, ...(reference === null ? [] : [reference])])], value };
 }
 
 function tokenCredential(input: ProviderInput, raw: unknown): Found {
   const token = secretText(input, "api_key", raw);
-  const source = referenceOf(raw) === null ? "literal" : "environment";
+  const source = referencedName(raw) === null ? "literal" : "environment";
   return { credential: { kind: "token", token, source }, secrets: [asSecret(token, raw)] };
 }
 
-/** `~` and variables are expanded, `$CREDENTIALS_DIRECTORY/name` of systemd too; the rest starts at the workflow file's folder. */
-function expandPath(input: ProviderInput, text: string): string {
-  const home = input.env["HOME"] ?? "~";
-  const path = text.replaceAll(/^~(?=\/|$)|\$\{(\w+)\}|\$(\w+)/g, (match: string, braced?: string, bare?: string) => {
-    if (match === "~") return home;
-    const value = input.env[braced ?? bare ?? ""] ?? "";
-    if (value !== "") return value;
-    throw missingSecret("api_key_file", `${text} uses ${match}, which is not set; set it or write the path out`);
-  });
-  return resolve(input.baseDir, path);
+/** `~` and variables are expanded, systemd's `$CREDENTIALS_DIRECTORY/name` too. */
+function keyFilePath(input: ProviderInput, text: string): string {
+  const { env, baseDir } = input;
+  const expanded = expandPath(text, { env, homeDir: homeDirOf(env), baseDir });
+  if ("path" in expanded) return expanded.path;
+  throw missingSecret(
+    "api_key_file",
+    `${text} uses $${expanded.unset}, which is not set; set it or write the path out`,
+  );
 }
 
 function fileCredential(input: ProviderInput): Found {
   const written = input.raw["api_key_file"];
   if (typeof written !== "string") throw refuse("api_key_file", written, "is no path; name the file with the key");
-  const path = expandPath(input, written);
+  const path = keyFilePath(input, written);
   const token = readKeyFile(path);
   return { credential: { kind: "file", path }, secrets: [asSecret(token, undefined)] };
 }

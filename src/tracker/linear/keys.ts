@@ -1,11 +1,11 @@
 /** Reading single values of `tracker.provider`: texts, addresses and secrets, with errors that name key, value and mend. */
 import { AppError } from "../../domain/errors.ts";
+import { referencedName } from "../../workflow/references.ts";
 import type { ProviderInput } from "../../workflow/tracker-descriptor.ts";
 
 const LOOPBACK_HOSTS: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]"]);
 /** What an HTTP header can carry; a stray line break would otherwise make fetch quote the whole key in its error. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/;
-const REFERENCE = /^\$(?:\{(\w+)\}|(\w+))$/;
 
 /** Stands in errors where the value is, or may be, secret. */
 export const NOT_SHOWN = Symbol("not shown");
@@ -23,12 +23,6 @@ export function refuse(key: string, value: unknown, problem: string): AppError {
 export function missingSecret(key: string, problem: string): AppError {
   const name = `tracker.provider.${key}`;
   return new AppError("missing_tracker_secret", `${name}: ${problem}`, { key: name });
-}
-
-/** The name in `$NAME`, or null for a value that is no reference. */
-export function referenceOf(value: unknown): string | null {
-  const match = typeof value === "string" ? REFERENCE.exec(value) : null;
-  return match?.[1] ?? match?.[2] ?? null;
 }
 
 /** A trimmed text, or null where the value is absent, blank or an unset reference. */
@@ -61,9 +55,10 @@ export function isHeaderSafe(value: string): boolean {
 
 /** The value behind a secret key: literal, or of the variable that it names. Errors show a reference at most. */
 export function secretText(input: ProviderInput, key: string, raw: unknown): string {
-  const reference = referenceOf(raw);
+  const reference = referencedName(raw);
   const shown = reference === null ? NOT_SHOWN : raw;
-  const value = input.resolve(raw);
+  const resolved = input.resolve(raw);
+  const value = typeof resolved === "string" ? resolved.trim() : resolved;
   if (value === undefined || value === null || value === "") {
     if (reference === null) throw missingSecret(key, "is missing; name a variable that holds it");
     throw missingSecret(key, `$${reference} is not set or empty; export ${reference}, or correct the name`);
