@@ -1,24 +1,178 @@
-/** The command line: what `symphony` and its commands take. */
-import { readFileSync } from "node:fs";
-import { Command, CommanderError } from "commander";
-import { z } from "zod";
+/** The command line: what `symphony` and its commands take. Each command's own file is loaded only when it is asked for. */
+import { resolve } from "node:path";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { errorMessage, isAppError } from "../domain/errors.ts";
+import type { LogLevel } from "../lib/log.ts";
+import { packageVersion } from "./package-version.ts";
+import { plainLine } from "./terminal-text.ts";
 
-const MANIFEST = z.object({ version: z.string() });
+/** Exit codes of contract.md; a signal's are in stop-signals.ts. */
+const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-/** The package's own version; package.json lies two levels up from the source and from the build. */
-function packageVersion(): string {
-  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
-  return MANIFEST.parse(JSON.parse(text)).version;
+/** Written out, so that `--help` doesn't load the logger. */
+const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
+
+/** Options as commander hands them over; those of the program come along with a command's own. */
+interface Given {
+  readonly workflow?: string;
+  readonly stateDir?: string;
+  readonly logLevel?: LogLevel;
+  readonly logFile?: string;
+  readonly port?: number;
+  readonly host?: string;
+  readonly json?: boolean;
+  readonly issue?: string;
+  readonly limit?: number;
+  readonly by?: "issue" | "day";
+  readonly keep?: boolean;
+  readonly dir?: string;
 }
 
 /** Runs one command line, without node and script; answers the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
-  const program = new Command("symphony").version(packageVersion()).exitOverride();
+  let code: number = EXIT.done;
+  const program = buildProgram((exitCode) => {
+    code = exitCode;
+  });
   try {
     await program.parseAsync(argv, { from: "user" });
-    return 0;
+    return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    throw error;
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+    complain(error, program.opts<Given>().logLevel);
+    return EXIT.failed;
   }
+}
+
+/** One clear line (one for each problem of a workflow file); the stack is for who asks for it. */
+function complain(error: unknown, logLevel: LogLevel | undefined): void {
+  const lines = errorMessage(error)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  const [first = "none given", ...others] = lines;
+  const opening = isAppError(error)
+    ? first
+    : `unexpected error: ${first} (--log-level debug before the command shows where)`;
+  for (const line of [opening, ...others]) process.stderr.write(`symphony: ${plainLine(line)}\n`);
+  const wantsStack = logLevel === "debug" || logLevel === "trace";
+  if (wantsStack && error instanceof Error) process.stderr.write(`${error.stack ?? ""}\n`);
+}
+
+function buildProgram(done: (exitCode: number) => void): Command {
+  const program = new Command("symphony")
+    .description("Works through a team's ticket backlog with coding agents. Without a command: the daemon.")
+    .version(packageVersion())
+    .argument("[workflow]", "path of the workflow file", "./WORKFLOW.md")
+    .option(
+      "--state-dir <dir>",
+      "where ledger and lock are kept (default: by state.dir, else below ~/.local/state/symphony)",
+    )
+    .addOption(new Option("--log-level <level>", "what is logged on stderr").choices(LOG_LEVELS).default("info"))
+    .option("--log-file <file>", "log to this file as well")
+    .addOption(
+      new Option("--port <port>", "serve the API there, 0 = any free port (default: server.port)").argParser(
+        portNumber,
+      ),
+    )
+    .option("--host <address>", "for the API (default: server.host, else 127.0.0.1)")
+    .enablePositionalOptions()
+    .exitOverride()
+    .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
+    .action(async (workflow: string) => {
+      const given = program.opts<Given>();
+      const { runDaemon } = await import("./run.ts");
+      done(
+        await runDaemon({
+          workflowPath: resolve(workflow),
+          stateDir: given.stateDir ?? null,
+          logLevel: given.logLevel ?? "info",
+          logFile: given.logFile ?? null,
+          port: given.port ?? null,
+          host: given.host ?? null,
+        }),
+      );
+    });
+  addReports(program, done);
+  addDemo(program, done);
+  return program;
+}
+
+/** commander's complaint, which may bring a guess on a second line, as one line of ours. */
+function usageLine(text: string): string {
+  return `symphony: ${plainLine(text).replace(/^error: /, "")} (see symphony --help)\n`;
+}
+
+/** Commands that read the ledger, beside a running daemon or without one. */
+function addReports(program: Command, done: (exitCode: number) => void): void {
+  ledgerCommand(program, "runs")
+    .description("what was run, newest first")
+    .option("--issue <identifier>", "only the runs of one issue")
+    .addOption(new Option("--limit <count>", "at most this many").argParser(positiveCount))
+    .action(async (_options, command: Command) => {
+      const given = command.optsWithGlobals<Given>();
+      const { runs } = await import("./runs.ts");
+      const { issue = null, limit = null, json = false } = given;
+      done(runs({ ledger: await ledgerPath(given), json, issue, limit }));
+    });
+  ledgerCommand(program, "usage")
+    .description("turns, tokens and time so far")
+    .addOption(new Option("--by <what>", "one row for each").choices(["issue", "day"]).default("issue"))
+    .action(async (_options, command: Command) => {
+      const given = command.optsWithGlobals<Given>();
+      const { usage } = await import("./usage.ts");
+      const { by = "issue", json = false } = given;
+      done(usage({ ledger: await ledgerPath(given), json, by }));
+    });
+}
+
+function ledgerCommand(program: Command, name: string): Command {
+  return program
+    .command(name)
+    .option("-w, --workflow <path>", "whose ledger", "./WORKFLOW.md")
+    .option("--state-dir <dir>", "the state directory itself, whatever the workflow says")
+    .option("--json", "one JSON value and nothing else");
+}
+
+async function ledgerPath({
+  workflow = "./WORKFLOW.md",
+  stateDir = null,
+}: {
+  workflow?: string;
+  stateDir?: string | null;
+}): Promise<string> {
+  const { findStateDirectory } = await import("../workflow/state-directory.ts");
+  const { stateFiles } = await import("../ledger/state-files.ts");
+  return stateFiles(findStateDirectory(workflow, { flag: stateDir, env: process.env })).ledger;
+}
+
+function addDemo(program: Command, done: (exitCode: number) => void): void {
+  program
+    .command("demo")
+    .description("six tickets worked to Done on a board of its own, by a simulated agent: no model, no network")
+    .option("--json", "progress on stderr, and one JSON object as the answer; the ledger is kept")
+    .option("--keep", "keep everything, and go on there the next time; on a terminal the daemon runs until Ctrl-C")
+    .option("--dir <dir>", "where to keep it (implies --keep)")
+    .addOption(new Option("--port <port>", "serve the API there, 0 = any free port").argParser(portNumber))
+    .option("--host <address>", "for the API (default: 127.0.0.1)")
+    .action(async (_options, command: Command) => {
+      const { json = false, keep = false, dir = null, port = null, host = null } = command.optsWithGlobals<Given>();
+      const { demo } = await import("./demo.ts");
+      done(await demo({ json, keep: keep || dir !== null, dir, port, host }));
+    });
+}
+
+function positiveCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return count;
+}
+
+const MAX_PORT = 65_535;
+
+function portNumber(text: string): number {
+  const port = Number(text);
+  if (text.trim() === "" || !Number.isInteger(port) || port < 0 || port > MAX_PORT) {
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MAX_PORT}.`);
+  }
+  return port;
 }

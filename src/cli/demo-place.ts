@@ -1,0 +1,164 @@
+/** Where a demo lies: a temporary folder that goes away, or a kept one in which the next `demo --keep` goes on. */
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { execa } from "execa";
+import { simulatedAgentCommand } from "../agent/simulated/command.ts";
+import { AppError, errorMessage } from "../domain/errors.ts";
+import { lockDaemon } from "../ledger/lock.ts";
+import { stateFiles } from "../ledger/state-files.ts";
+import { DEMO_FILES, DEMO_TICKETS, demoLayout, ticketFile, workflowFile, type DemoLayout } from "./demo-board.ts";
+import { demoScript } from "./demo-script.ts";
+
+/** Tells a demo's folder from anybody else's, which is never touched. Written last, so it also says that the folder is whole. */
+const MARKER = ".symphony-demo";
+const PRIVATE = 0o700;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A demo that is ready to be worked on. */
+export interface DemoPlace {
+  readonly layout: DemoLayout;
+  /** An earlier demo's folder, which goes on where it was. */
+  readonly resumed: boolean;
+  /** Where a finished earlier demo was moved to; null when there was none. */
+  readonly previous: string | null;
+}
+
+/** The folder of `demo --keep` when none is named. */
+export function keptDemoDirectory(env: Environment): string {
+  const stateHome = env["XDG_STATE_HOME"] ?? "";
+  const home = env["HOME"] ?? "";
+  const base = stateHome === "" ? join(home === "" ? homedir() : home, ".local", "state") : resolve(stateHome);
+  return join(base, "symphony", "demo");
+}
+
+/** Makes a new demo in the system's temporary folder. */
+export async function makeTemporaryDemo(now: number): Promise<DemoPlace> {
+  const dir = await mkdtemp(join(await realpath(tmpdir()), "symphony-demo-"));
+  try {
+    await build(demoLayout(dir), now);
+  } catch (error) {
+    await removeDemo(dir);
+    throw error;
+  }
+  return { layout: demoLayout(dir), resumed: false, previous: null };
+}
+
+/**
+ * Opens the demo at `dir`, or makes one there. `isFinished` looks at an earlier one: when all of it is done it moves aside, to
+ * `<dir>.previous`, and a new one is made. Throws AppError for a folder that is no demo's, or whose daemon runs.
+ */
+export async function openKeptDemo(
+  dir: string,
+  now: number,
+  isFinished: (layout: DemoLayout) => Promise<boolean>,
+): Promise<DemoPlace> {
+  const layout = demoLayout(resolve(dir));
+  const there = await readdir(layout.dir).catch(() => []);
+  if (existsSync(join(layout.dir, MARKER))) {
+    if (!(await isFinished(layout))) return { layout, resumed: true, previous: null };
+    const previous = await moveAside(layout);
+    await buildBeside(layout, now);
+    return { layout, resumed: false, previous };
+  }
+  if (there.length > 0) {
+    throw new AppError("usage", `${layout.dir} is not empty and no demo's folder; name another with --dir`, {
+      dir: layout.dir,
+    });
+  }
+  await buildBeside(layout, now);
+  return { layout, resumed: false, previous: null };
+}
+
+/** Holding the lock proves that no daemon works there. */
+async function moveAside(layout: DemoLayout): Promise<string> {
+  const previous = `${layout.dir}.previous`;
+  using locks = new DisposableStack();
+  locks.use(lockDaemon(stateFiles(layout.state), layout.workflow));
+  await removeDemo(previous);
+  await rename(layout.dir, previous);
+  return previous;
+}
+
+/** A demo stands at its place whole or not at all, whenever this is cut off. */
+async function buildBeside(layout: DemoLayout, now: number): Promise<void> {
+  const draft = `${layout.dir}.new`;
+  try {
+    await mkdir(dirname(layout.dir), { recursive: true, mode: PRIVATE });
+    await removeDemo(draft);
+    await mkdir(draft, { mode: PRIVATE });
+    await build(demoLayout(draft), now, layout);
+    await rename(draft, layout.dir);
+  } catch (error) {
+    await removeDemo(draft).catch(() => undefined);
+    if (error instanceof AppError) throw error;
+    throw new AppError(
+      "usage",
+      `making the demo in ${layout.dir} failed: ${errorMessage(error)}; name another folder with --dir`,
+      { dir: layout.dir },
+      { cause: error },
+    );
+  }
+}
+
+/** Writes everything into `layout`; `final` is where it will lie. */
+async function build(layout: DemoLayout, now: number, final: DemoLayout = layout): Promise<void> {
+  await mkdir(layout.board);
+  await mkdir(layout.agentHome, { recursive: true });
+  await writeFile(layout.script, `${JSON.stringify(demoScript(), null, 2)}\n`);
+  const command = simulatedAgentCommand({ script: final.script, home: final.agentHome });
+  await writeFile(layout.workflow, workflowFile(command));
+  await Promise.all(
+    DEMO_TICKETS.map((ticket, index) => {
+      // A minute apart, in the order of their numbers.
+      const createdAt = new Date(now - (DEMO_TICKETS.length - index) * 60_000).toISOString();
+      return writeFile(join(layout.board, `${ticket.identifier}.md`), ticketFile(ticket, createdAt));
+    }),
+  );
+  await makeRepository(layout.repository);
+  await writeFile(
+    join(layout.dir, MARKER),
+    "A folder of `symphony demo`. It may be removed when no demo runs in it.\n",
+  );
+}
+
+/** The user's own git settings (signing, hooks, templates) are none of the demo's business. */
+export const GIT_ENV = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+const IDENTITY = ["-c", "user.name=Symphony demo", "-c", "user.email=demo@demo.invalid"];
+
+async function makeRepository(path: string): Promise<void> {
+  await mkdir(path);
+  for (const [name, content] of Object.entries(DEMO_FILES)) await writeFile(join(path, name), content);
+  const git = execa({ cwd: path, env: GIT_ENV, stdin: "ignore" });
+  try {
+    await git`git init --quiet --initial-branch=main`;
+    await git`git add --all`;
+    await git`git ${IDENTITY} commit --quiet --message ${"A program that greets"}`;
+  } catch (error) {
+    throw new AppError(
+      "usage",
+      `making the demo's git repository failed: ${errorMessage(error)}; the demo needs git 2.28 or newer`,
+      { path },
+      { cause: error },
+    );
+  }
+}
+
+/** Removes a demo's folder, if there is one. */
+export async function removeDemo(dir: string): Promise<void> {
+  await rm(dir, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** Removes all but the ledger. */
+export async function keepLedgerOnly(layout: DemoLayout): Promise<void> {
+  const { ledger, dir } = stateFiles(layout.state);
+  const names = await readdir(layout.dir);
+  const inside = await readdir(dir);
+  const doomed = [
+    ...names.map((name) => join(layout.dir, name)).filter((path) => path !== layout.state),
+    ...inside.map((name) => join(dir, name)).filter((path) => !path.startsWith(ledger)),
+  ];
+  await Promise.all(doomed.map(removeDemo));
+}
