@@ -13,7 +13,7 @@ it.each([
     "fatal: https://me:pass@example.test/x.git",
     "fatal: https://[redacted]@example.test/x.git",
   ],
-  ["a bearer header", "Authorization: Bearer abc.def-ghi", "Authorization: [redacted]"],
+  ["a bearer header", "Authorization: Bearer abc.def-ghi", "Authorization: Bearer [redacted]"],
   ["a header in JSON", '{"authorization":"abcdef"}', '{"authorization":"[redacted]"}'],
 ])("blots out %s", (_what, text, clean) => {
   expect(redact(text, SECRETS, { OPENAI_API_KEY: "sk-verysecret", HOME: "/home/me" })).toBe(clean);

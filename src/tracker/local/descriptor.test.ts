@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -12,6 +12,7 @@ describe("the local board's settings", () => {
     dir = await makeTempDir();
     await mkdir(join(dir.path, "board"));
     await writeFile(join(dir.path, "file"), "");
+    await symlink("loop", join(dir.path, "loop"));
   });
   afterEach(() => dir.dispose());
 
@@ -43,6 +44,7 @@ describe("the local board's settings", () => {
     [{ path: 7 }, /tracker\.provider\.path: 7 is no text/],
     [{ path: "gone" }, /tracker\.provider\.path: ".*\/gone" does not exist; make the folder/],
     [{ path: "file" }, /tracker\.provider\.path: ".*\/file" is not a folder/],
+    [{ path: "loop" }, /tracker\.provider\.path: ".*\/loop" can't be looked at \(ELOOP/],
     [{ path: "board", states: "Backlog" }, /tracker\.provider\.states: "Backlog" is not a list of state names/],
     [{ path: "board", states: [""] }, /tracker\.provider\.states: \[""\] is not a list/],
   ])("names key, value and mend for %j", (raw, message) => {

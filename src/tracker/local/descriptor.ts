@@ -1,8 +1,8 @@
 /** The local board's settings: `tracker.provider.path` and `tracker.provider.states`. */
-import { statSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { statSync, type Stats } from "node:fs";
 
-import { AppError } from "../../domain/errors.ts";
+import { AppError, errorMessage } from "../../domain/errors.ts";
+import { expandPath, homeDirOf } from "../../workflow/paths.ts";
 import type { ProviderInput, ProviderSettings, TrackerDescriptor } from "../../workflow/tracker-descriptor.ts";
 
 /** What the adapter reads from `Settings.tracker.provider`. */
@@ -21,21 +21,6 @@ function invalid(key: string, value: unknown, problem: string): AppError {
   });
 }
 
-/** `~` is the daemon's home, `$NAME` and `${NAME}` are its variables; the rest is relative to the workflow file's folder. */
-function expandPath(text: string, input: ProviderInput): string {
-  const withVariables = text.replace(/\$(?:\{(\w+)\}|(\w+))/g, (reference: string, braced?: string, bare?: string) => {
-    const value = input.env[braced ?? bare ?? ""];
-    if (value === undefined || value === "") {
-      throw invalid("path", text, `uses ${reference}, which is not set; set it or write the path out`);
-    }
-    return value;
-  });
-  const home = input.env["HOME"];
-  const path =
-    home !== undefined && /^~(?:\/|$)/.test(withVariables) ? join(home, withVariables.slice(1)) : withVariables;
-  return isAbsolute(path) ? resolve(path) : resolve(input.baseDir, path);
-}
-
 function parsePath(input: ProviderInput): string {
   const written = input.raw["path"];
   const value = input.resolve(written);
@@ -45,8 +30,17 @@ function parsePath(input: ProviderInput): string {
   if (typeof value !== "string") {
     throw invalid("path", value, "is no text; give the folder that holds the tickets, such as ./board");
   }
-  const path = expandPath(value, input);
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const expanded = expandPath(value, { env: input.env, homeDir: homeDirOf(input.env), baseDir: input.baseDir });
+  if ("unset" in expanded) {
+    throw invalid("path", value, `uses $${expanded.unset}, which is not set; set it, or write the path out`);
+  }
+  const { path } = expanded;
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw invalid("path", path, `can't be looked at (${errorMessage(error)}); correct the path or its permissions`);
+  }
   if (stats === undefined) throw invalid("path", path, "does not exist; make the folder, or correct the path");
   if (!stats.isDirectory()) throw invalid("path", path, "is not a folder; give the folder that holds the tickets");
   return path;
