@@ -131,7 +131,7 @@ describe("an older schema", () => {
     await using place = await makeLedgerPlace();
     mkdirSync(dirname(place.path));
     const old = new Database(place.path);
-    old.pragma(`application_id = ${0x53_79_6d_70}`);
+    old.pragma("application_id = 1400466800");
     old.close();
     expect(() => place.reader()).toThrow(unusable(/older schema 0; start the daemon once/));
     const ledger = place.open();
@@ -147,7 +147,7 @@ describe("an older schema", () => {
     await using place = await makeLedgerPlace();
     mkdirSync(dirname(place.path));
     const old = new Database(place.path);
-    old.pragma(`application_id = ${0x53_79_6d_70}`);
+    old.pragma("application_id = 1400466800");
     old.exec("CREATE TABLE runs (something TEXT)");
     old.close();
     expect(() => place.open()).toThrow(/0001-initial.sql failed/);

@@ -14,16 +14,20 @@ const HOLDER = join(import.meta.dirname, "..", "..", "test", "fakes", "lock-hold
 let dir: TempDir;
 let workflow: string;
 let children: ChildProcess[];
+/** Given back at the end of the test. */
+let locks: DisposableStack;
 
 beforeEach(async () => {
   dir = await makeTempDir();
   workflow = join(dir.path, "WORKFLOW.md");
   writeFileSync(workflow, "Do it.");
   children = [];
+  locks = new DisposableStack();
 });
 
 afterEach(async () => {
   for (const child of children) child.kill("SIGKILL");
+  locks.dispose();
   await dir.dispose();
 });
 
@@ -62,7 +66,7 @@ describe("the lock of a state directory", () => {
   test("is free again the moment its owner is killed", async () => {
     const { child } = await otherDaemon(files());
     await killHard(child);
-    using _lock = lockDaemon(files(), workflow);
+    locks.use(lockDaemon(files(), workflow));
     expect(readLockOwner(files().lock)?.pid).toBe(process.pid);
     expect((await otherDaemon(files())).said).toBe("already_running");
   });
@@ -73,7 +77,7 @@ describe("the lock of a state directory", () => {
   });
 
   test("holds within one process too, and survives the refusal", async () => {
-    using _lock = lockDaemon(files(), workflow);
+    locks.use(lockDaemon(files(), workflow));
     const other = join(dir.path, "OTHER.md");
     writeFileSync(other, "x");
     symlinkSync(files().dir, join(dir.path, "link"));
@@ -83,7 +87,7 @@ describe("the lock of a state directory", () => {
   });
 
   test("makes the directory for its owner alone", () => {
-    using _lock = lockDaemon(files("deep/er"), workflow);
+    locks.use(lockDaemon(files("deep/er"), workflow));
     expect(statSync(files("deep/er").dir).mode & 0o777).toBe(0o700);
     expect(statSync(files("deep/er").lock).mode & 0o777).toBe(0o600);
   });
@@ -117,7 +121,7 @@ describe("the lock of a workflow", () => {
 
   test("that was refused gives the state directory back", async () => {
     await otherDaemon(files("one"));
-    expect(() => lockDaemon(files("two"), workflow)).toThrow();
+    expect(() => lockDaemon(files("two"), workflow)).toThrow(/already works on the workflow/);
     const other = join(dir.path, "OTHER.md");
     writeFileSync(other, "x");
     expect((await otherDaemon(files("two"), other)).said).toBe("locked");
@@ -157,7 +161,7 @@ describe("the lock of a workflow", () => {
     // A directory in its place fails for every user, as a read-only mount does.
     mkdirSync(join(readonly, ".WORKFLOW.md.lock"));
     chmodSync(readonly, 0o500);
-    using _lock = lockDaemon(files(), path);
+    locks.use(lockDaemon(files(), path));
     expect(readLockOwner(files().lock)?.pid).toBe(process.pid);
     chmodSync(readonly, 0o700);
   });

@@ -36,14 +36,14 @@ type Step =
   | { readonly kind: "restart" };
 
 const thread = fc.nat({ max: 2 });
-const growth = fc.record({
+const figures = fc.record({
   input: fc.nat({ max: 1e6 }),
   cachedInput: fc.nat({ max: 1e6 }),
   output: fc.nat({ max: 1e5 }),
   reasoning: fc.nat({ max: 1e5 }),
 });
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 5, arbitrary: fc.record({ kind: fc.constant("use"), thread, growth }) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant("use"), thread, growth: figures }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("repeat"), thread }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant("overflow"), thread }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("resume"), thread }) },
@@ -114,7 +114,7 @@ describe("counted tokens", () => {
     const ledger = place.open();
     let serial = 0;
     fc.assert(
-      fc.property(fc.array(fc.tuple(growth, fc.boolean()), { maxLength: 30 }), (totals) => {
+      fc.property(fc.array(fc.tuple(figures, fc.boolean()), { maxLength: 30 }), (totals) => {
         serial += 1;
         ledger.commit(changeOf({ facts: [started(`r${serial}`, serial)] }));
         let before = ledger.totals().tokens;
