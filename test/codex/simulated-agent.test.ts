@@ -20,6 +20,7 @@ const TOOL = { type: "function", name: "local_board", description: "the board", 
 type WrittenStep = Readonly<Record<string, unknown>> & { readonly do: Step["do"] };
 
 interface Stage {
+  readonly scenario: Scenario;
   connect(): AppServerClient;
   readonly cwd: string;
 }
@@ -31,8 +32,10 @@ interface Scenario {
   readonly script: readonly (readonly WrittenStep[])[];
   /** What the client does; `connect` starts a process. */
   drive(stage: Stage): Promise<void>;
-  /** Tool calls get no answer. */
-  readonly silent?: boolean;
+  /** What the client answers to the server's requests; by default a fine tool result. */
+  readonly answer?: (method: string) => unknown;
+  /** Instead of the usual sandbox and approval policy. */
+  readonly thread?: Readonly<Record<string, unknown>>;
 }
 
 function threadParams(cwd: string): Readonly<Record<string, unknown>> {
@@ -40,10 +43,10 @@ function threadParams(cwd: string): Readonly<Record<string, unknown>> {
 }
 
 /** Starts a process with a thread. */
-async function open({ connect, cwd }: Stage): Promise<{ client: AppServerClient; threadId: string }> {
+async function open({ connect, cwd, scenario }: Stage): Promise<{ client: AppServerClient; threadId: string }> {
   const client = connect();
   await client.initialize();
-  return { client, threadId: await client.thread("thread/start", threadParams(cwd)) };
+  return { client, threadId: await client.thread("thread/start", { ...threadParams(cwd), ...scenario.thread }) };
 }
 
 async function oneTurn(stage: Stage): Promise<void> {
@@ -53,6 +56,22 @@ async function oneTurn(stage: Stage): Promise<void> {
 }
 
 const spoken: WrittenStep = { do: "say", text: "done here", tokens: TOKENS };
+
+/** A command that the model wants to run outside the sandbox, for which the server asks. */
+function escalation(rest: readonly WrittenStep[]): Scenario {
+  const command = "sleep 0.4; echo out";
+  const escalate = { cmd: command, sandbox_permissions: "require_escalated", justification: "must go outside" };
+  return {
+    thread: { approvalPolicy: "on-request", sandbox: "workspace-write" },
+    model: [callTool("exec_command", escalate, USAGE), say("done here", USAGE)],
+    script: [[{ do: "ask", about: "command", text: "must go outside", command, tokens: TOKENS }, ...rest]],
+    drive: oneTurn,
+  };
+}
+
+function asking(what: string, decision: string, rest: readonly WrittenStep[]): Record<string, Scenario> {
+  return { [`an approval that is ${what}`]: { ...escalation(rest), answer: () => ({ decision }) } };
+}
 
 const scenarios: Readonly<Record<string, Scenario>> = {
   "a message": { model: [say("done here", USAGE)], script: [[spoken]], drive: oneTurn },
@@ -150,7 +169,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     },
   },
   "an interrupted tool call": {
-    silent: true,
+    answer: () => undefined,
     model: [callTool("local_board", { action: "get" }, USAGE)],
     script: [[{ do: "tool", tool: "local_board", arguments: { action: "get" }, tokens: TOKENS }]],
     async drive(stage) {
@@ -159,6 +178,23 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       await client.seen("item/tool/call");
       await client.request("turn/interrupt", { threadId, turnId });
       await client.turnEnd(turnId);
+      await client.close();
+    },
+  },
+  ...asking("accepted", "accept", [spoken]),
+  ...asking("accepted for the session", "acceptForSession", [spoken]),
+  ...asking("declined", "decline", [spoken]),
+  ...asking("cancelled", "cancel", []),
+  ...asking("answered with nonsense", "perhaps", [spoken]),
+  "an interrupt while a request is open": {
+    ...escalation([]),
+    answer: () => undefined,
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      const turnId = await client.startTurn(threadId, "first");
+      await client.seen("item/commandExecution/requestApproval");
+      await client.request("turn/interrupt", { threadId, turnId });
+      await client.seen("serverRequest/resolved");
       await client.close();
     },
   },
@@ -287,19 +323,15 @@ async function play(scenario: Scenario, which: Which): Promise<AppServerClient["
     which === "real"
       ? { ...base, CODEX_HOME: await makeCodexHome(dir.path, server.baseUrl) }
       : { ...base, ...simulated };
-  const reply = { success: true, contentItems: [{ type: "inputText", text: "fine" }] };
+  const answer =
+    scenario.answer ?? ((): unknown => ({ success: true, contentItems: [{ type: "inputText", text: "fine" }] }));
   const connect = (): AppServerClient => {
-    const client = new AppServerClient({
-      command,
-      cwd,
-      env,
-      answer: () => (scenario.silent === true ? undefined : reply),
-    });
+    const client = new AppServerClient({ command, cwd, env, answer });
     clients.push(client);
     return client;
   };
   try {
-    await scenario.drive({ connect, cwd });
+    await scenario.drive({ scenario, connect, cwd });
   } finally {
     for (const client of clients) await client[Symbol.asyncDispose]();
     await server.close();

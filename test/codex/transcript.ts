@@ -9,12 +9,16 @@ function word(value: unknown): string {
   return typeof value === "string" ? ` ${value}` : "";
 }
 
+function flags(value: unknown): string {
+  return Array.isArray(value) && value.length > 0 ? ` ${value.join()}` : "";
+}
+
 function describe(message: Received): string {
   if (message.kind === "response") return `response ${message.method}${message.error === null ? "" : " refused"}`;
   const { item, status, turn, tokenUsage, willRetry } = message.params;
   const parts = [
     isRecord(item) ? `${word(item["type"])}${word(item["status"])}` : "",
-    isRecord(status) ? word(status["type"]) : "",
+    isRecord(status) ? word(status["type"]) + flags(status["activeFlags"]) : "",
     isRecord(turn) ? `${word(turn["status"])} ${String(turn["itemsView"])}` : "",
     isRecord(tokenUsage) ? ` ${JSON.stringify(tokenUsage["total"])}` : "",
     typeof willRetry === "boolean" ? ` willRetry=${willRetry}` : "",
@@ -22,10 +26,21 @@ function describe(message: Received): string {
   return `${message.kind} ${message.method}${parts.join("")}`;
 }
 
-/** One line per message; pieces of one text count once. */
+/**
+ * One line per message; pieces of one text count once. Left out is the notice that a thread no longer waits for an answer: the real
+ * server sends it before or after the end of the item that was asked about, as it happens.
+ */
 export function outline(received: readonly Received[]): string[] {
-  const lines = received.filter((message) => !BESIDE.includes(message.method)).map(describe);
-  return lines.filter((line, index) => !(line.endsWith("elta") && lines[index - 1] === line));
+  const lines: string[] = [];
+  let asked = false;
+  for (const message of received) {
+    const line = describe(message);
+    if (BESIDE.includes(message.method) || (line.endsWith("elta") && lines.at(-1) === line)) continue;
+    if (message.method === "serverRequest/resolved") asked = true;
+    if (asked && line.endsWith("changed active")) asked = false;
+    else lines.push(line);
+  }
+  return lines;
 }
 
 /** The names of a value's fields, all the way down; lists by their first entry. */

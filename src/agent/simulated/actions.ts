@@ -224,16 +224,33 @@ export class Actions {
     this.#deps.exit(code);
   }
 
-  /** Sends a server request that a person may have to answer, with the status flags around it. */
-  async request(method: string, params: Readonly<Record<string, unknown>>, flag: string): Promise<unknown> {
-    const { thread } = this.turn;
-    thread.setStatus("active", [flag]);
-    const { id, answer } = this.#deps.wire.call(method, { threadId: thread.id, turnId: this.turn.id, ...params });
-    const reply = await this.turn.until(answer);
-    thread.notify("serverRequest/resolved", { requestId: id });
-    thread.setStatus("active");
-    return reply.ok ? reply.result : null;
+  /** Shows that the thread waits for a person. */
+  waitFor(flag: "waitingOnApproval" | "waitingOnUserInput"): void {
+    this.turn.thread.setStatus("active", [flag]);
   }
+
+  /** Sends a server request that policy or a person answers; null for an error. Unanswered, it waits for ever, as measured. */
+  async request(method: string, params: Readonly<Record<string, unknown>>, hooks: RequestHooks = {}): Promise<unknown> {
+    const { thread, id: turnId } = this.turn;
+    const { id, answer } = this.#deps.wire.call(method, { threadId: thread.id, turnId, ...params });
+    const resolved = (): void => thread.notify("serverRequest/resolved", { requestId: id });
+    const reply = await this.turn.until(answer, () => {
+      hooks.interrupted?.();
+      this.turn.afterEnd(resolved);
+    });
+    resolved();
+    const result = reply.ok ? reply.result : null;
+    hooks.answered?.(result);
+    thread.setStatus("active");
+    return result;
+  }
+}
+
+/** What happens around the answer of a request. */
+export interface RequestHooks {
+  /** Before the thread stops waiting. */
+  answered?(result: unknown): void;
+  interrupted?(): void;
 }
 
 export interface PlannedWrite {

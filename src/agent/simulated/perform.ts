@@ -1,7 +1,7 @@
 /** Carries out the steps of a script, one after the other. */
 import { assertNever } from "../../domain/errors.ts";
-import { type Actions, commandItem } from "./actions.ts";
-import { shortId } from "./ids.ts";
+import type { Actions } from "./actions.ts";
+import { performAsk } from "./ask.ts";
 import type { Step } from "./script.ts";
 import { NO_LIMITS, TurnFailure } from "./turn.ts";
 import { overflowed } from "./usage.ts";
@@ -58,7 +58,7 @@ async function performStep(step: Step, actions: Actions, words: Words): Promise<
         ...(step.every_ms === undefined ? {} : { everyMs: step.every_ms }),
       });
     case "ask":
-      return ask(step, actions, words);
+      return performAsk({ ...step, text: fill(step.text, words), path: fill(step.path, words) }, actions);
     case "rate_limits":
     case "reconnecting":
     case "fail":
@@ -155,80 +155,4 @@ async function performTrouble(
     default:
       return assertNever(step);
   }
-}
-
-function decision(reply: unknown): string {
-  const value = isRecord(reply) ? reply["decision"] : undefined;
-  return typeof value === "string" ? value : "decline";
-}
-
-async function ask(step: StepOf<"ask">, actions: Actions, words: Words): Promise<void> {
-  const text = fill(step.text, words);
-  switch (step.about) {
-    case "command":
-      return askCommand(text, step.command, actions);
-    case "file_change":
-      return askFileChange(text, fill(step.path, words), actions);
-    case "permissions": {
-      const permissions = { network: { enabled: true }, fileSystem: null };
-      const params = {
-        itemId: shortId("call"),
-        environmentId: "local",
-        startedAtMs: Date.now(),
-        cwd: actions.cwd,
-        reason: text,
-        permissions,
-      };
-      const reply = await actions.request("item/permissions/requestApproval", params, "waitingOnApproval");
-      return actions.say(`Permissions: ${JSON.stringify(isRecord(reply) ? (reply["permissions"] ?? {}) : {})}`);
-    }
-    case "question": {
-      const question = { id: "q1", header: "Question", question: text, isOther: true, isSecret: false, options: null };
-      const params = { itemId: shortId("call"), questions: [question], isBlocking: true, autoResolutionMs: null };
-      const reply = await actions.request("item/tool/requestUserInput", params, "waitingOnUserInput");
-      return actions.say(`Answers: ${JSON.stringify(isRecord(reply) ? (reply["answers"] ?? {}) : {})}`);
-    }
-    case "elicitation": {
-      const schema = { type: "object", properties: { answer: { type: "string" } } };
-      const params = { serverName: "simulated", mode: "form", message: text, requestedSchema: schema, _meta: null };
-      const reply = await actions.request("mcpServer/elicitation/request", params, "waitingOnUserInput");
-      return actions.say(`Elicitation: ${isRecord(reply) ? String(reply["action"]) : "decline"}`);
-    }
-    default:
-      return assertNever(step.about);
-  }
-}
-
-async function askCommand(reason: string, command: string, actions: Actions): Promise<void> {
-  const { turn } = actions;
-  const item = turn.open({ ...commandItem(command, actions.cwd), source: "agent" });
-  const subject = { command: item["command"], cwd: actions.cwd, commandActions: item["commandActions"] };
-  const params = {
-    kind: "command",
-    itemId: item.id,
-    startedAtMs: Date.now(),
-    environmentId: "local",
-    reason,
-    ...subject,
-    proposedExecpolicyAmendment: null,
-    availableDecisions: ["accept", "decline", "cancel"],
-  };
-  const reply = decision(await actions.request("item/commandExecution/requestApproval", params, "waitingOnApproval"));
-  if (reply === "accept" || reply === "acceptForSession") await actions.runAccepted(command, item);
-  else if (reply === "cancel") return turn.cancel();
-  else turn.complete({ ...item, status: "declined" });
-  actions.respond(undefined, command);
-}
-
-async function askFileChange(reason: string, path: string, actions: Actions): Promise<void> {
-  const { turn } = actions;
-  const change = await actions.planWrite(path, `${reason}\n`, false);
-  const item = turn.open({ type: "fileChange", id: shortId("call"), changes: [change.view], status: "inProgress" });
-  const params = { itemId: item.id, startedAtMs: Date.now(), reason, grantRoot: null };
-  const reply = decision(await actions.request("item/fileChange/requestApproval", params, "waitingOnApproval"));
-  if (reply === "cancel") return turn.cancel();
-  const accepted = reply === "accept" || reply === "acceptForSession";
-  if (accepted) await change.apply();
-  turn.complete({ ...item, status: accepted ? "completed" : "declined" });
-  actions.respond(undefined, reason);
 }

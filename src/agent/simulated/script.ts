@@ -81,6 +81,7 @@ const step = z.discriminatedUnion("do", [
     text: z.string().default("simulated request"),
     command: z.string().default("true"),
     path: z.string().default("asked.txt"),
+    ...cost,
   }),
 ]);
 

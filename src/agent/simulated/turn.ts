@@ -51,6 +51,7 @@ export class Turn {
   #lastMessage: Item | null = null;
   #diff: string | null = null;
   readonly #settlers = new Set<() => void>();
+  readonly #afterEnd: (() => void)[] = [];
 
   constructor(thread: Thread, texts: readonly string[], clientId: string | null) {
     this.thread = thread;
@@ -185,6 +186,11 @@ export class Turn {
     }
   }
 
+  /** What is said once the turn has ended. */
+  afterEnd(say: () => void): void {
+    this.#afterEnd.push(say);
+  }
+
   /** Aborts when the turn is ended or steered: what a cut of the model's stream is here. */
   get cutSignal(): AbortSignal {
     return AbortSignal.any([this.#over.signal, this.#cut.signal]);
@@ -264,5 +270,6 @@ export class Turn {
     const items = status === "completed" && this.#lastMessage !== null ? [this.#lastMessage] : [];
     const view = turnView(record, items.length > 0 ? "summary" : "notLoaded", items);
     this.thread.notify("turn/completed", { turn: view });
+    for (const say of this.#afterEnd) say();
   }
 }
