@@ -110,23 +110,25 @@ function prepareStatements(db: Connection) {
   };
 }
 
-/** `redact` takes known secret values out of everything that is kept as text. */
+/** `redact` takes known secret values out of every text that is kept. */
 export function prepareClaimRows(db: Connection, redact: (text: string) => string): ClaimRows {
   const sql = prepareStatements(db);
+  /** Text by text: a replacement inside finished JSON could break it. */
+  const toJson = (value: Omit<Claim, "issue"> | Issue | Pause): string =>
+    JSON.stringify(value, (_key, part: unknown) => (typeof part === "string" ? redact(part) : part));
   /** The issue object last written per id: scheduling passes the same one on until the tracker shows a newer. */
   const written = new Map<IssueId, Issue>();
 
   function seeIssue(issue: Issue, at: number): void {
     if (written.get(issue.id) === issue) return;
-    const data = redact(JSON.stringify(issue));
-    sql.setIssue.run(issue.id, issue.identifier, redact(issue.title), issue.state, data, whole(at));
+    sql.setIssue.run(issue.id, issue.identifier, redact(issue.title), issue.state, toJson(issue), whole(at));
     written.set(issue.id, issue);
   }
 
   function writeClaim(id: IssueId, claim: Claim, at: number): void {
     const { issue, ...stored } = claim;
     seeIssue(issue, at);
-    sql.setClaim.run(id, claim.kind, ...claimColumns(claim), redact(JSON.stringify(stored)), whole(at));
+    sql.setClaim.run(id, claim.kind, ...claimColumns(claim), toJson(stored), whole(at));
   }
 
   return {
@@ -143,7 +145,7 @@ export function prepareClaimRows(db: Connection, redact: (text: string) => strin
       }
       for (const [kind, pause] of pauses) {
         if (pause === null) sql.dropPause.run(kind);
-        else sql.setPause.run(kind, whole(pause.since), wholeOrNull(pause.until), redact(JSON.stringify(pause)));
+        else sql.setPause.run(kind, whole(pause.since), wholeOrNull(pause.until), toJson(pause));
       }
     },
   };
