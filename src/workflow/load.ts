@@ -78,7 +78,10 @@ export function parseWorkflow(path: string, bytes: Uint8Array, options: LoadOpti
 
 function buildSettings(draft: Draft): Settings {
   const { matter, resolved, problems, options } = draft;
-  const values = parseValues(matter, resolved, problems);
+  const values = parseValues(
+    draft,
+    options.descriptors.map((known) => known.kind),
+  );
   const kind = kindOf(resolved);
   const descriptor = kind === null ? null : findDescriptor(kind, options.descriptors, problems);
   warnAboutUnknownKeys(matter.values, descriptor, problems);

@@ -1,7 +1,7 @@
 /** Prompt templates: Liquid, made strict, checked when they are loaded, and rendered without ever reading a ticket's text as a template. */
 import { randomBytes } from "node:crypto";
 
-import { Drop, Liquid, LiquidError, type Template } from "liquidjs";
+import { Drop, Liquid, LiquidError, UndefinedVariableError, type Template } from "liquidjs";
 
 import { AppError, errorMessage, type ErrorCode } from "../domain/errors.ts";
 import { promptData, sampleInputs, type PromptInputs } from "./template/data.ts";
@@ -41,8 +41,8 @@ Work in the current directory, which is this issue's own workspace.`;
 /** Tags that read files, or that keep state in a way that would have to be explained. */
 const REMOVED_TAGS = ["include", "render", "layout", "block", "increment", "decrement"] as const;
 
-/** Far beyond a real template; they end loops and text that would eat the daemon. */
-const LIMITS = { parseLimit: 1_000_000, renderLimit: 5000, memoryLimit: 50_000_000 };
+/** Far beyond a real template (which takes about a millisecond); they end loops and text that would hold up or eat the daemon. */
+const LIMITS = { parseLimit: 1_000_000, renderLimit: 1000, memoryLimit: 50_000_000 };
 
 /** The app-server takes 2^20 characters of input in a turn. */
 const MAX_PROMPT_CHARS = 1_000_000;
@@ -127,8 +127,8 @@ function checkSamples(parsed: readonly Template[], origin: TemplateOrigin): void
     try {
       engine.renderSync([...parsed], data);
     } catch (error) {
-      const message = `${plainMessage(error)} (for ${what})`;
-      throw failure("template_render_error", origin, rowOf(error), message);
+      const mend = error instanceof UndefinedVariableError ? "; guard it with an if tag" : "";
+      throw failure("template_render_error", origin, rowOf(error), `${plainMessage(error)} for ${what}${mend}`);
     }
   }
 }
@@ -158,7 +158,7 @@ export function renderPrompt({ parsed, origin }: PromptTemplate, inputs: PromptI
       "template_render_error",
       origin,
       rowOf(error),
-      `${plainMessage(error)} (for ${inputs.issue.identifier})`,
+      `${plainMessage(error)} for ${inputs.issue.identifier}`,
     );
   }
   if (prompt.length > MAX_PROMPT_CHARS) {

@@ -1,5 +1,6 @@
 /** Rules between keys, and between keys and the world, that no single value can break alone. */
 import { statSync } from "node:fs";
+import { dirname } from "node:path";
 
 import { errorMessage } from "../../domain/errors.ts";
 import { normalizeState } from "../../domain/issue.ts";
@@ -69,16 +70,21 @@ function checkBudget({ budget }: Settings, problems: Problems): void {
 function checkRoot({ workspace }: Settings, problems: Problems): void {
   const key = ["workspace", "root"];
   try {
-    const stats = statSync(workspace.root, { throwIfNoEntry: false });
-    if (stats !== undefined && !stats.isDirectory()) {
-      problems.error(key, `${shown(workspace.root)} is not a folder; name one, or a path where one can be made`);
-    }
+    const blocker = fileOnTheWay(workspace.root);
+    if (blocker === null) return;
+    const what = blocker === workspace.root ? "is a file" : `can't be a folder, because ${blocker} is a file`;
+    problems.error(key, `${shown(workspace.root)} ${what}; name a folder, or a path where one can be made`);
   } catch (error) {
-    problems.error(
-      key,
-      `${shown(workspace.root)} can't be used: ${errorMessage(error)}; name a folder, or a path where one can be made`,
-    );
+    problems.error(key, `${shown(workspace.root)} can't be used: ${errorMessage(error)}; name another folder`);
   }
+}
+
+/** The part of the path that exists and is no folder, or null. */
+function fileOnTheWay(path: string): string | null {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats !== undefined) return stats.isDirectory() ? null : path;
+  const parent = dirname(path);
+  return parent === path ? null : fileOnTheWay(parent);
 }
 
 function checkUrls({ notify }: Settings, problems: Problems): void {

@@ -29,8 +29,12 @@ export function describeValue(matter: FrontMatter, resolved: Resolved, path: Key
   return mayShow(path) ? shown(value) : "the value";
 }
 
-/** The checked values with every default in place, or null when there are problems. */
-export function parseValues(matter: FrontMatter, resolved: Resolved, problems: Problems): WorkflowValues | null {
+/** The checked values with every default in place, or null when there are problems. `kinds` are the trackers that there are. */
+export function parseValues(
+  draft: { readonly matter: FrontMatter; readonly resolved: Resolved; readonly problems: Problems },
+  kinds: readonly string[],
+): WorkflowValues | null {
+  const { matter, resolved, problems } = draft;
   const result = workflowSchema.safeParse({ tracker: {}, ...resolved.values });
   const reported = new Set<string>();
   for (const issue of result.error?.issues ?? []) {
@@ -39,13 +43,11 @@ export function parseValues(matter: FrontMatter, resolved: Resolved, problems: P
     if (reported.has(key)) continue;
     reported.add(key);
     const missing = resolved.unset.find((reference) => keyText(reference.path) === key);
-    const value = missing === undefined ? describeValue(matter, resolved, path) : `$${missing.name}`;
-    problems.error(
-      path,
+    const problem =
       missing === undefined
-        ? `${value} ${issue.message}`
-        : `${value} is unset or empty; export it, or write the value out`,
-    );
+        ? `${describeValue(matter, resolved, path)} ${issue.message}`
+        : `$${missing.name} is unset or empty; export it, or write the value out`;
+    problems.error(path, key === "tracker.kind" ? `${problem}; known kinds are ${kinds.join(", ")}` : problem);
   }
   for (const { path, name } of resolved.unset) {
     if (!reported.has(keyText(path))) problems.warn(path, `$${name} is unset or empty, so the value counts as missing`);

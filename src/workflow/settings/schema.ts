@@ -8,7 +8,7 @@ const path = (example: string) => text(`write a path such as ${example}`);
 
 const trackerSchema = section({
   /** Checked against the known kinds by tracker-section.ts. */
-  kind: z.string({ error: "is missing" }),
+  kind: z.string({ error: (issue) => (issue.input === undefined ? "is missing" : "is not text") }),
   provider: map(z.unknown(), "write the adapter's keys indented on the lines below it").default({}),
   required_labels: names("labels").default([]),
   excluded_labels: names("labels").default([]),

@@ -104,7 +104,7 @@ function checkExpression(value: FilteredValueToken, token: Token): void {
     const takes = isOperator ? operandCount(part) : 0;
     if (values < takes) values = Number.NaN;
     values += 1 - takes;
-    if (!isOperator && part.getText().endsWith(".")) {
+    if (!isOperator && part.getText().trimEnd().endsWith(".")) {
       throw new TemplateMistake(
         `${JSON.stringify(part.getText())} ends in a dot; name the field, or remove the dot`,
         token,
