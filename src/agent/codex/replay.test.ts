@@ -205,6 +205,47 @@ describe("a session as the real server recorded it", () => {
     });
   });
 
+  it("interrupts once the turn has started, and again when the server had not got that far", async () => {
+    const { session, turns, recorder, host } = await open("interrupts");
+    expect(await turns(1)).toEqual(completed(1));
+    for (const [index, prompt] of ["slow", "not yet started", "a command"].entries()) {
+      const started = recorder.of("turn_started").length;
+      const cut = session.runTurn({ prompt, intentId: prompt });
+      // The second one's start is told only after an interrupt was refused.
+      if (index !== 1) await until("it has started", () => recorder.of("turn_started").length > started);
+      await until("it is sent", () => host.sent().filter(({ method }) => method === "turn/start").length === index + 2);
+      await session.interrupt();
+      expect(await cut).toEqual({ kind: "interrupted" });
+    }
+    expect(host.sent().filter(({ method }) => method === "turn/interrupt")).toHaveLength(4);
+    expect(host.sent().at(-1)?.method).toBe("thread/backgroundTerminals/clean");
+    expect(recorder.open.at(-1)).toBe(0);
+  });
+
+  it("steers the running turn, by its id, and says so when there is none", async () => {
+    const { session, recorder, host } = await open("steer");
+    await expect(session.steer("too early")).rejects.toMatchObject({ code: "response_error" });
+    const end = session.runTurn({ prompt: "slow", intentId: "i" });
+    await until("it has started", () => recorder.of("turn_started").length === 1);
+    await session.steer("steered: change course");
+    expect(await end).toEqual({ kind: "completed" });
+    await expect(session.steer("too late")).rejects.toMatchObject({ code: "response_error" });
+    const turnId = recorder.of("turn_started")[0]?.turnId;
+    expect(host.sent().find(({ method }) => method === "turn/steer")?.message.params).toEqual({
+      threadId: session.threadId,
+      expectedTurnId: turnId,
+      input: [{ type: "text", text: "steered: change course", text_elements: [] }],
+    });
+  });
+
+  it("compacts as a turn that is nobody else's, then goes on", async () => {
+    const { session, recorder, turns } = await open("compaction");
+    expect(await session.compact()).toEqual({ kind: "completed" });
+    expect(recorder.of("turn_started", "turn_completed")).toEqual([]);
+    expect(recorder.of("compaction")).toHaveLength(1);
+    expect(await turns(1)).toEqual(completed(1));
+  });
+
   it("still serves the tools of a resumed thread", async () => {
     const threadId = recordedParams(readTranscript("resume-tools"), "thread/resume")[0]?.["threadId"] as string;
     const { host, turns } = await open("resume-tools", {
