@@ -32,6 +32,15 @@ export function linearSettings(server: LinearServer, raw: Readonly<Record<string
   return { ...base, tracker: { ...base.tracker, kind: "linear", provider } };
 }
 
+/** An adapter on a server that is there already. */
+export async function linearTrackerOn(
+  server: LinearServer,
+  raw: Readonly<Record<string, unknown>> = {},
+  { clock = systemClock, log = captureLog() }: { readonly clock?: Clock; readonly log?: CapturedLog } = {},
+): Promise<Tracker> {
+  return createLinearTracker({ settings: linearSettings(server, raw), clock, log: log.log });
+}
+
 /** A server with an empty board, and an adapter on it. */
 export async function startLinearBench(
   options: {
@@ -42,8 +51,7 @@ export async function startLinearBench(
 ): Promise<LinearBench> {
   const server = await startLinearServer(options.server);
   const log = captureLog();
-  const clock = options.clock ?? systemClock;
-  const tracker = await createLinearTracker({ settings: linearSettings(server, options.provider), clock, log: log.log });
+  const tracker = await linearTrackerOn(server, options.provider, { clock: options.clock ?? systemClock, log });
   const dispose = async (): Promise<void> => {
     await tracker.close();
     await server.close();

@@ -52,7 +52,8 @@ export interface LinearServer {
   readonly apiKey: string;
   readonly board: Board;
   readonly buckets: Buckets;
-  readonly requests: readonly LoggedRequest[];
+  /** Oldest first; a test may empty it. */
+  readonly requests: LoggedRequest[];
   fail(rule: FaultRule): void;
   heal(): void;
   close(): Promise<void>;
