@@ -44,6 +44,8 @@ function create(path: string): void {
   closeSync(openSync(draft, "wx", 0o600));
   const db = new Database(draft);
   try {
+    // Lets prune give space back; it can be chosen only before there are tables.
+    db.pragma("auto_vacuum = INCREMENTAL");
     db.pragma(`application_id = ${APPLICATION_ID}`);
     migrate(db, 0);
   } finally {
@@ -85,10 +87,21 @@ function upgrade(db: Connection, path: string, log: Log): void {
   log.info({ path, backup, from: version, to: schemaVersion() }, "ledger upgraded");
 }
 
+function problems(db: Connection, check: "quick_check" | "integrity_check"): readonly string[] {
+  const rows = db.prepare(`PRAGMA ${check}(5)`).pluck().all().map(String);
+  return rows.length === 1 && rows[0] === "ok" ? [] : rows;
+}
+
 /** SQLite's quick check: the first problems in words, empty when there are none. */
 export function findDamage(db: Connection): readonly string[] {
-  const rows = db.prepare("PRAGMA quick_check(5)").pluck().all().map(String);
-  return rows.length === 1 && rows[0] === "ok" ? [] : rows;
+  return problems(db, "quick_check");
+}
+
+/** The thorough check: indexes and references too. */
+export function findAllDamage(db: Connection): readonly string[] {
+  const damage = problems(db, "integrity_check");
+  const dangling = db.prepare<[], { table: string }>("PRAGMA foreign_key_check").all();
+  return dangling.length === 0 ? damage : [...damage, `${dangling.length} rows refer to rows that are gone`];
 }
 
 /** After a daemon that didn't close it, the file is read whole once. */
@@ -128,17 +141,17 @@ export function openForWriting(path: string, log: Log): Connection {
   });
 }
 
-/** Opens the ledger for reading only, beside a running daemon or not. Throws `ledger_unusable` or `ledger_newer`. */
-export function openForReading(path: string): Connection {
+/**
+ * Opens a ledger that is there and has this program's schema, beside a running daemon or not. Throws `ledger_unusable` or
+ * `ledger_newer`.
+ */
+export function openExisting(path: string, options: { readonly readonly: boolean }): Connection {
   if (!existsSync(path)) {
-    throw unusable(
-      path,
-      "does not exist",
-      "start the daemon once, or name the workflow (-w) or state directory (--state-dir)",
-    );
+    const mend = "start the daemon once, or name the workflow (-w) or state directory (--state-dir)";
+    throw unusable(path, "does not exist", mend);
   }
   return guarded(path, "opening", () => {
-    const db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    const db = new Database(path, { ...options, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
       checkIsLedger(db, path);
       const version = readVersion(db, path);

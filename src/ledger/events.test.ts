@@ -8,8 +8,11 @@ import type { EventRow, Ledger } from "./port.ts";
 
 const ISSUE = issueId("id-A-1");
 
+/** When the test's clock begins. */
+const START = Date.UTC(2026, 0, 1);
+
 function event(number: number, run = "run-1"): EventRow {
-  return { runId: runId(run), issueId: ISSUE, at: number, event: "message", message: `text ${number}` };
+  return { runId: runId(run), issueId: ISSUE, at: START + number, event: "message", message: `text ${number}` };
 }
 
 function withRuns(ledger: Ledger): Ledger {
@@ -28,8 +31,8 @@ describe("events", () => {
     expect(reader.recentEvents(ISSUE)).toEqual([]);
     await place.clock.advance(50);
     expect(reader.recentEvents(ISSUE)).toEqual([
-      { at: "1970-01-01T00:00:00.001Z", event: "message", message: "text 1" },
-      { at: "1970-01-01T00:00:00.002Z", event: "message", message: "text 2" },
+      { at: "2026-01-01T00:00:00.001Z", event: "message", message: "text 1" },
+      { at: "2026-01-01T00:00:00.002Z", event: "message", message: "text 2" },
     ]);
     expect(place.clock.armedCount()).toBe(0);
   });

@@ -32,6 +32,8 @@ export interface EventDeps {
   readonly clock: Clock;
   readonly log: Log;
   redact(text: string): string;
+  /** Called after each batch that was written; must not throw. */
+  written(): void;
 }
 
 class EventBatch implements EventRows {
@@ -77,6 +79,7 @@ class EventBatch implements EventRows {
       this.#deps.writer.quick("writing events", () => this.#write(batch));
       this.#waiting = [];
       this.#failing = false;
+      this.#deps.written();
     } catch (error) {
       this.#counts.clear();
       if (!this.#failing) this.#deps.log.error({ err: error }, "events can't be written; the newest are kept");

@@ -11,6 +11,7 @@ import { createEventRows } from "./events.ts";
 import { guarded } from "./failure.ts";
 import type { Ledger } from "./port.ts";
 import { prepareProcessRows } from "./processes.ts";
+import { DETAILS_KEPT_MS, prune } from "./prune.ts";
 import { prepareRunRows, type RunRows } from "./runs.ts";
 import { prepareThreadRows } from "./threads.ts";
 import { createTokenCounter } from "./tokens.ts";
@@ -60,6 +61,24 @@ function beginSession(db: Connection, writer: Writer, at: number): string {
   });
 }
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Lets old details go once a day, beside what is written anyway: at the first call, and a day later again. */
+function dailyPrune(db: Connection, writer: Writer, clock: Clock, log: Log): () => void {
+  let nextAt = 0;
+  return () => {
+    const now = clock.now();
+    if (now < nextAt) return;
+    nextAt = now + DAY_MS;
+    try {
+      const pruned = prune(db, writer, now - DETAILS_KEPT_MS);
+      if (Object.values(pruned).some((rows) => rows > 0)) log.info({ pruned }, "old details left the ledger");
+    } catch (error) {
+      log.warn({ err: error }, "old details can't be pruned; tried again tomorrow");
+    }
+  };
+}
+
 function createCommit(parts: {
   readonly claims: ClaimRows;
   readonly runs: RunRows;
@@ -101,7 +120,7 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
   const threads = prepareThreadRows(db);
   const tools = prepareToolCallRows(db);
   const tokens = createTokenCounter(db, writer);
-  const events = createEventRows({ db, writer, clock, log, redact });
+  const events = createEventRows({ db, writer, clock, log, redact, written: dailyPrune(db, writer, clock, log) });
   const id = beginSession(db, writer, clock.now());
 
   function close(): void {

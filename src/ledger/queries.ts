@@ -1,7 +1,7 @@
 /** The ledger's reading side: what `runs`, `usage` and the API answer, beside a running daemon or without one. */
 import type { IssueId } from "../domain/ids.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
-import { findDamage, openForReading, type Connection } from "./database.ts";
+import { findDamage, openExisting, type Connection } from "./database.ts";
 import { guarded } from "./failure.ts";
 import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
 import { sumUsage, type UsageJson } from "./usage.ts";
@@ -60,7 +60,7 @@ function issueByIdentifier(db: Connection, identifier: string): SeenIssue | null
 
 /** Opens a ledger for reading. Throws `ledger_unusable` when there is none or it can't be read, `ledger_newer` when it is too new. */
 export function openLedgerReader(path: string, clock: Clock = systemClock): LedgerReader {
-  const db = openForReading(path);
+  const db = openExisting(path, { readonly: true });
   const read = <T>(action: () => T): T => guarded(path, "reading", action);
   return {
     path,

@@ -49,7 +49,8 @@ function prepareStatements(db: Connection) {
     ),
     // The first end counts.
     end: db.prepare(
-      `UPDATE runs SET outcome = @outcome, class = @class, error = @error, changed = @changed, turns = @turns,
+      `UPDATE runs SET outcome = @outcome, class = @class, error = @error, changed = @changed,
+         turns = MAX(@turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = @runId AND t.turn_id IS NOT NULL)),
          thread_id = COALESCE(@threadId, thread_id), ended_at = @at
        WHERE run_id = @runId AND ended_at IS NULL`,
     ),

@@ -1,0 +1,41 @@
+/** Looking after a ledger from outside: a copy of it, a check of it, and letting old details go. */
+import { systemClock } from "../lib/clock.ts";
+import { prepareClaimRows } from "./claims.ts";
+import { copyDatabase, findAllDamage, openExisting } from "./database.ts";
+import { guarded } from "./failure.ts";
+import { DETAILS_KEPT_MS, prune, type Pruned } from "./prune.ts";
+import { createWriter } from "./writer.ts";
+
+/** Copies the ledger into a new file (0600) that is whole by itself; beside a running daemon or without one. */
+export function backupLedger(path: string, target: string): void {
+  const db = openExisting(path, { readonly: true });
+  try {
+    guarded(path, "copying", () => copyDatabase(db, target));
+  } finally {
+    db.close();
+  }
+}
+
+/** Reads everything: structure, references, and each row that a start needs. The problems in words, empty when there are none. */
+export function checkLedger(path: string): readonly string[] {
+  const db = openExisting(path, { readonly: true });
+  try {
+    const damage = guarded(path, "checking", () => findAllDamage(db));
+    if (damage.length === 0) prepareClaimRows(db, (text) => text).load();
+    return damage;
+  } finally {
+    db.close();
+  }
+}
+
+/** Deletes details of runs that ended more than `keptMs` ago (90 days), then gives the space back. Beside a running daemon too. */
+export function pruneLedger(path: string, keptMs: number = DETAILS_KEPT_MS): Pruned {
+  const db = openExisting(path, { readonly: false });
+  try {
+    const pruned = prune(db, createWriter(db, path), systemClock.now() - keptMs);
+    guarded(path, "giving space back", () => db.exec("PRAGMA incremental_vacuum"));
+    return pruned;
+  } finally {
+    db.close();
+  }
+}
