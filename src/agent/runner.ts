@@ -229,14 +229,9 @@ class Runner {
     return continuationPrompt({ turn: turn + 1, maxTurns, issue });
   }
 
-  /** Waits for the turn; a stop interrupts it, so that the thread's history is honest, and closes the session if that doesn't help. */
+  /** Waits for the turn; a stop interrupts it, so that the thread's history is honest. */
   async #endOfTurn(turn: Promise<TurnEnd>, session: AgentSession): Promise<TurnEnd> {
-    const onAbort = (): void => {
-      session.interrupt().catch((error: unknown) => {
-        this.#log.debug({ err: error }, "interrupt failed");
-        return session.close();
-      });
-    };
+    const onAbort = (): void => void session.interrupt();
     if (this.#abort.signal.aborted) onAbort();
     else this.#abort.signal.addEventListener("abort", onAbort, { once: true });
     try {

@@ -4,6 +4,7 @@ import { assertNever, errorMessage, isAppError } from "../domain/errors.ts";
 import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Settings } from "../domain/settings.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Effect } from "../scheduler/effects.ts";
 import { continueGate } from "../scheduler/eligibility.ts";
@@ -12,10 +13,14 @@ import type { State } from "../scheduler/state.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import type { AppliedWorkflow } from "../workflow/reload.ts";
 import type { Runs } from "./runs.ts";
+import { sweepLeftovers } from "./sweep.ts";
 import type { Trackers } from "./trackers.ts";
 
 export interface EffectsDeps {
+  readonly clock: Clock;
   readonly log: Log;
+  /** Identity of this daemon's ledger, which owns its workspaces. */
+  readonly ledgerId: string;
   readonly runs: Runs;
   readonly trackers: Trackers;
   readonly workspaces: Workspaces;
@@ -52,6 +57,8 @@ export class Effects {
         return this.#deps.runs.get(effect.runId)?.stop(effect.why);
       case "clean":
         return this.#own(this.#clean(effect.record, effect.issue));
+      case "sweep":
+        return this.#own(this.#sweep());
       case "unbind_thread":
         return this.#deps.unbindThread(effect.issueId);
       case "log":
@@ -133,6 +140,14 @@ export class Effects {
       isTaken: (path) => isTaken(this.#deps.state(), issue.id, path),
       readIssue: (id, signal) => reader.read(id, signal),
     });
+  }
+
+  async #sweep(): Promise<void> {
+    const { clock, log, post, ledgerId } = this.#deps;
+    const { settings } = this.#deps.workflow();
+    const { tracker } = this.#deps.trackers.current;
+    const { signal } = this.#abort;
+    await sweepLeftovers({ clock, log, settings, tracker, state: this.#deps.state(), ledgerId, signal, post });
   }
 
   async #clean(record: WorkspaceRecord, issue: Issue): Promise<void> {

@@ -25,6 +25,7 @@ import type { Trackers } from "./trackers.ts";
 
 /** What the orchestrator needs of the ledger. */
 export interface OrchestratorLedger extends RunJournal {
+  readonly id: string;
   loadState(): DurableState;
   commit(change: DurableChange): void;
   liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
@@ -85,7 +86,9 @@ export class Orchestrator implements Service {
       onAgentEvent: (runId, issueId, event) => this.#onAgentEvent(runId, issueId, event),
     });
     this.#effects = new Effects({
+      clock,
       log,
+      ledgerId: ledger.id,
       trackers,
       workspaces,
       post,

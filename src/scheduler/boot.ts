@@ -15,6 +15,7 @@ export function onBoot(draft: Draft, env: Env, durable: DurableState): void {
     else draft.setPause({ ...pause, probe: null });
   }
   for (const claim of durable.claims.values()) restoreClaim(draft, env, claim);
+  draft.effect({ kind: "sweep" });
   draft.patch({ nextPollAt: env.now });
 }
 

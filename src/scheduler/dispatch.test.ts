@@ -27,6 +27,7 @@ describe("dispatch order", () => {
       ["b", { priority: 2, created_at: "2026-01-01T00:00:00Z" }],
       ["c", { priority: 2, created_at: null }],
       ["d", { priority: 4 }],
+      ["d2", { priority: 9, created_at: "2019-01-01T00:00:00Z" }],
       ["e", { priority: 0, created_at: "2020-01-01T00:00:00Z" }],
       ["f", { priority: null, created_at: "2021-01-01T00:00:00Z" }],
       ["g", { priority: 5, created_at: "2022-01-01T00:00:00Z" }],
@@ -38,7 +39,7 @@ describe("dispatch order", () => {
       .map(([name, fields]) => makeIssue(name, fields))
       .toReversed()
       .toSorted(compareIssues);
-    expect(sorted.map((issue) => issue.identifier)).toEqual(["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"]);
+    expect(sorted.map((issue) => issue.identifier)).toEqual(["a", "b", "c", "d", "d2", "e", "f", "g", "h", "i", "j"]);
   });
 
   it("is a total order", () => {

@@ -26,6 +26,8 @@ export type Effect =
   | { readonly kind: "finish_run"; readonly runId: RunId; readonly why: StopReason }
   | { readonly kind: "stop_run"; readonly runId: RunId; readonly why: StopReason }
   | { readonly kind: "clean"; readonly record: WorkspaceRecord; readonly issue: Issue }
+  /** Look once for directories of terminal issues that the ledger doesn't know. */
+  | { readonly kind: "sweep" }
   | { readonly kind: "unbind_thread"; readonly issueId: IssueId }
   | {
       readonly kind: "log";

@@ -1,29 +1,11 @@
 import { describe, expect, it } from "vitest";
-import type { Claim } from "../domain/claim.ts";
 import { failed } from "../domain/outcome.ts";
-import { makeIssue, makeSettings } from "../../test/support/issues.ts";
-import { SchedulerDriver } from "../../test/support/scheduler.ts";
+import { makeIssue } from "../../test/support/issues.ts";
+import { driverIn, SchedulerDriver } from "../../test/support/scheduler.ts";
 
 const issue = makeIssue("ENG-1");
 const done = { ...issue, state: "Done" };
 const parked = { ...issue, state: "Human Review" };
-
-function workspaceOf(of = issue) {
-  return { issueId: of.id, identifier: of.identifier, path: `/w/${of.identifier}`, host: "local", createdAt: 1 };
-}
-
-/** A driver whose issue is in a claim of this kind, with a known workspace. */
-function driverIn(kind: Claim["kind"] | "none"): SchedulerDriver {
-  const driver = new SchedulerDriver();
-  driver.dispatch(issue);
-  driver.send({ kind: "run_prepared", runId: driver.runIdOf(issue), workspace: workspaceOf() });
-  if (kind === "none") driver.endRun(issue, { kind: "succeeded" }, { issue: parked });
-  if (kind === "waiting") driver.endRun(issue, failed("agent", "boom"));
-  if (kind === "blocked") driver.endRun(issue, failed("config_refused", "no such policy", { retryable: false }));
-  if (kind === "cleaning") driver.endRun(issue, { kind: "succeeded" }, { issue: done });
-  expect(driver.claim(issue)?.kind ?? "none").toBe(kind);
-  return driver;
-}
 
 describe("a candidate that is eligible", () => {
   it("is looked at once more, then runs with attempt null", () => {
@@ -73,14 +55,14 @@ describe("a candidate that is eligible", () => {
 
 describe("an issue seen terminal", () => {
   it("none: its known workspace is cleaned", () => {
-    const driver = driverIn("none");
+    const driver = driverIn(issue, "none");
     driver.tick([], [done]);
     expect(driver.effect("clean")?.record.path).toBe("/w/ENG-1");
     expect(driver.claim(issue)?.kind).toBe("cleaning");
   });
 
   it("running: its turn gets the grace to end by itself, then is interrupted", () => {
-    const driver = driverIn("running");
+    const driver = driverIn(issue, "running");
     driver.tick([], [done]);
     expect(driver.effect("finish_run")).toMatchObject({ why: "terminal" });
     expect(driver.effect("stop_run")).toBeUndefined();
@@ -93,7 +75,7 @@ describe("an issue seen terminal", () => {
   });
 
   it.each(["waiting", "blocked"] as const)("%s: cleaned", (kind) => {
-    const driver = driverIn(kind);
+    const driver = driverIn(issue, kind);
     driver.tick([], [done]);
     expect(driver.claim(issue)?.kind).toBe("cleaning");
   });
@@ -110,7 +92,7 @@ describe("an issue seen terminal", () => {
 describe("an issue inactive, unroutable or absent from a complete answer", () => {
   const sights = { inactive: [parked], unroutable: [{ ...issue, dispatchable: false }], absent: [] };
   it.each(Object.entries(sights))("running, %s: stopped, released, workspace kept", (_name, others) => {
-    const driver = driverIn("running");
+    const driver = driverIn(issue, "running");
     driver.tick([], others);
     expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
     const last = others[0] ?? null;
@@ -122,21 +104,21 @@ describe("an issue inactive, unroutable or absent from a complete answer", () =>
 
   it.each(["waiting", "blocked"] as const)("%s: released", (kind) => {
     for (const seen of Object.values(sights)) {
-      const driver = driverIn(kind);
+      const driver = driverIn(issue, kind);
       driver.tick([], seen);
       expect(driver.claim(issue)).toBeUndefined();
     }
   });
 
   it("running in the to-do state: a blocker that appeared later stops nothing", () => {
-    const driver = driverIn("running");
+    const driver = driverIn(issue, "running");
     const gated = { ...issue, dispatchable: false, blocked_by: [{ id: "b", identifier: "ENG-0", state: "Todo" }] };
     driver.tick([gated]);
     expect(driver.effect("stop_run")).toBeUndefined();
   });
 
   it("waiting in the to-do state: a blocker that appeared since holds it back", () => {
-    const driver = driverIn("waiting");
+    const driver = driverIn(issue, "waiting");
     driver.tick([{ ...issue, dispatchable: false, blocked_by: [{ id: "b", identifier: "ENG-0", state: "Todo" }] }]);
     expect(driver.claim(issue)).toBeUndefined();
   });
@@ -144,7 +126,7 @@ describe("an issue inactive, unroutable or absent from a complete answer", () =>
 
 describe("a read that failed", () => {
   it.each(["running", "waiting", "blocked", "cleaning"] as const)("changes nothing of a %s claim", (kind) => {
-    const driver = driverIn(kind);
+    const driver = driverIn(issue, kind);
     const before = driver.claim(issue);
     driver.advance(30_000);
     const poll = driver.effect("poll");
@@ -183,7 +165,7 @@ describe("a read that failed", () => {
   });
 
   it("throttled: no read and no dispatch until the stated reset", () => {
-    const driver = driverIn("waiting");
+    const driver = driverIn(issue, "waiting");
     driver.advance(30_000);
     const poll = driver.effect("poll");
     driver.send({
@@ -201,7 +183,7 @@ describe("a read that failed", () => {
 });
 
 it("an answer to an older poll changes nothing", () => {
-  const driver = driverIn("running");
+  const driver = driverIn(issue, "running");
   driver.advance(30_000);
   const poll = driver.effect("poll")?.poll ?? 0;
   const before = driver.state;
@@ -212,7 +194,7 @@ it("an answer to an older poll changes nothing", () => {
 
 describe("an event of an old run", () => {
   it("changes no claim", () => {
-    const driver = driverIn("running");
+    const driver = driverIn(issue, "running");
     const oldRun = driver.runIdOf(issue);
     driver.endRun(issue, failed("agent", "boom"));
     driver.advance(60_000);
@@ -231,7 +213,7 @@ describe("an event of an old run", () => {
 
 describe("a blocked issue", () => {
   it("stays blocked while neither its state nor its labels change", () => {
-    const driver = driverIn("blocked");
+    const driver = driverIn(issue, "blocked");
     driver.tick([{ ...issue, title: "other title", updated_at: "2026-02-02T00:00:00Z" }]);
     expect(driver.claim(issue)?.kind).toBe("blocked");
   });
@@ -240,7 +222,7 @@ describe("a blocked issue", () => {
     ["state", { state: "In Progress" }],
     ["labels", { labels: ["again"] }],
   ])("goes on with its thread when its %s changed", (_name, change) => {
-    const driver = driverIn("blocked");
+    const driver = driverIn(issue, "blocked");
     driver.tick([{ ...issue, ...change }]);
     driver.answerRefresh([{ ...issue, ...change }]);
     expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-1", why: "unblocked" });
@@ -249,7 +231,7 @@ describe("a blocked issue", () => {
 
 describe("a clean-up", () => {
   it("forgets the workspace and, the ticket being active again, lets it be dispatched", () => {
-    const driver = driverIn("cleaning");
+    const driver = driverIn(issue, "cleaning");
     driver.tick([issue]);
     expect(driver.claim(issue)?.kind).toBe("cleaning");
     driver.send({ kind: "cleaned", issueId: issue.id });
@@ -258,160 +240,10 @@ describe("a clean-up", () => {
   });
 
   it("that failed is tried again at a later tick", () => {
-    const driver = driverIn("cleaning");
+    const driver = driverIn(issue, "cleaning");
     driver.send({ kind: "clean_failed", issueId: issue.id, message: "busy" });
     expect(driver.claim(issue)).toBeUndefined();
     driver.tick([], [done]);
     expect(driver.effect("clean")).toBeDefined();
-  });
-});
-
-describe("an operator", () => {
-  it("stop: the run ends and the ticket is blocked", () => {
-    const driver = driverIn("running");
-    driver.send({ kind: "operator", command: { kind: "stop", issueId: issue.id } });
-    expect(driver.effect("stop_run")).toMatchObject({ why: "operator_stop" });
-    driver.endRun(issue, { kind: "cancelled", by: "operator", message: "" });
-    expect(driver.claimOf("blocked", issue).why).toBe("operator");
-  });
-
-  it.each(["waiting", "blocked"] as const)("retry of a %s ticket: due now, attempt kept", (kind) => {
-    const driver = driverIn(kind);
-    const { attempt } = driver.claimOf(kind, issue);
-    driver.send({ kind: "operator", command: { kind: "retry", issueId: issue.id } });
-    driver.answerRefresh([issue]);
-    expect(driver.claimOf("running", issue).attempt).toBe(attempt);
-  });
-
-  it("release: forgotten, and eligible at the next tick", () => {
-    const driver = driverIn("blocked");
-    driver.send({ kind: "operator", command: { kind: "release", issueId: issue.id } });
-    expect(driver.claim(issue)).toBeUndefined();
-    driver.dispatch(issue);
-    expect(driver.claimOf("running", issue).threadId).toBeNull();
-  });
-
-  it("release of a running ticket: stopped, then forgotten though it is still active", () => {
-    const driver = driverIn("running");
-    driver.send({ kind: "operator", command: { kind: "release", issueId: issue.id } });
-    expect(driver.effect("stop_run")).toMatchObject({ why: "operator_release" });
-    driver.endRun(issue, { kind: "cancelled", by: "operator", message: "" });
-    expect(driver.claim(issue)).toBeUndefined();
-  });
-
-  it("pause: nothing new starts, a due retry keeps its attempt; resume serves it", () => {
-    const driver = driverIn("waiting");
-    driver.send({ kind: "operator", command: { kind: "pause" } });
-    driver.advance(60_000);
-    expect(driver.effect("refresh")).toBeUndefined();
-    expect(driver.claimOf("waiting", issue).attempt).toBe(1);
-    driver.send({ kind: "operator", command: { kind: "resume" } });
-    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
-  });
-});
-
-describe("shutdown", () => {
-  it("lets turns end within the drain time, then interrupts, and costs no attempt", () => {
-    const driver = driverIn("running");
-    driver.send({ kind: "shutdown" });
-    expect(driver.effect("finish_run")).toMatchObject({ why: "shutdown" });
-    driver.advance(30_000);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "shutdown" });
-    driver.endRun(issue, { kind: "cancelled", by: "shutdown", message: "" });
-    expect(driver.claimOf("waiting", issue)).toMatchObject({ attempt: null, why: "shutdown", threadId: "thread-1" });
-  });
-
-  it("a second signal interrupts at once, once", () => {
-    const driver = driverIn("running");
-    driver.send({ kind: "shutdown" });
-    driver.send({ kind: "stop_runs" });
-    expect(driver.effect("stop_run")).toMatchObject({ why: "shutdown" });
-    driver.send({ kind: "stop_runs" });
-    expect(driver.effect("stop_run")).toBeUndefined();
-  });
-});
-
-describe("boot", () => {
-  it("takes up a run that was alive, on its thread, at no cost, and closes its row", () => {
-    const before = driverIn("running");
-    before.send({ kind: "run_thread", runId: before.runIdOf(issue), threadId: "thread-9" });
-    const claim = before.claimOf("running", issue);
-    const driver = new SchedulerDriver();
-    driver.send({
-      kind: "boot",
-      durable: { claims: new Map([[issue.id, claim]]), workspaces: before.state.workspaces, pauses: new Map() },
-    });
-    expect(driver.change?.facts).toMatchObject([{ kind: "run_ended", runId: claim.runId }]);
-    driver.answerRefresh([issue]);
-    expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-9", attempt: null, why: "recovered" });
-  });
-
-  it("keeps waits, blocks and an operator's pause, and does an interrupted clean-up again", () => {
-    for (const kind of ["waiting", "blocked", "cleaning"] as const) {
-      const before = driverIn(kind);
-      before.send({ kind: "operator", command: { kind: "pause" } });
-      const driver = new SchedulerDriver();
-      driver.now = before.now;
-      driver.send({ kind: "boot", durable: before.state });
-      expect(driver.claim(issue)).toEqual(before.claim(issue));
-      expect(driver.state.pauses.has("operator")).toBe(true);
-      expect(driver.effect("clean") !== undefined).toBe(kind === "cleaning");
-    }
-  });
-});
-
-it("a throttled tracker's pause that ran out while the daemon was down is dropped at once", () => {
-  const driver = new SchedulerDriver();
-  const pause = {
-    kind: "tracker",
-    since: 1,
-    until: driver.now - 1,
-    message: "throttled",
-    step: 0,
-    probe: null,
-  } as const;
-  driver.send({
-    kind: "boot",
-    durable: { claims: new Map(), workspaces: new Map(), pauses: new Map([["tracker", pause]]) },
-  });
-  expect(driver.wakeAt).toBeLessThanOrEqual(driver.now);
-  driver.send({ kind: "timer" });
-  expect(driver.effect("poll")).toBeDefined();
-});
-
-describe("settings", () => {
-  it("tracker.excluded_labels keep an issue out and stop a running one", () => {
-    const settings = makeSettings({ tracker: { excludedLabels: ["hold"] } });
-    const driver = new SchedulerDriver(settings);
-    const held = { ...issue, labels: ["hold"] };
-    driver.boot();
-    driver.tick([held]);
-    expect(driver.effect("refresh")).toBeUndefined();
-    driver.dispatch(issue);
-    driver.tick([held]);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
-  });
-
-  it.each([
-    ["all are there", ["agent", "backend"], ["backend", "agent", "other"], true],
-    ["one is missing", ["agent", "backend"], ["agent"], false],
-    ["a blank one matches nothing", [""], ["agent", ""], false],
-  ])("tracker.required_labels, %s", (_name, requiredLabels, labels, starts) => {
-    const driver = new SchedulerDriver(makeSettings({ tracker: { requiredLabels } }));
-    driver.boot();
-    driver.tick([{ ...issue, labels }]);
-    expect(driver.effect("refresh") !== undefined).toBe(starts);
-  });
-
-  it("a broken workflow file stops dispatch, never reconciliation, until it is mended", () => {
-    const driver = driverIn("running");
-    const other = makeIssue("ENG-2");
-    driver.send({ kind: "workflow_broken", message: "line 3" });
-    driver.tick([issue, other]);
-    expect(driver.effect("refresh")).toBeUndefined();
-    driver.tick([other], [done]);
-    expect(driver.effect("finish_run")).toBeDefined();
-    driver.send({ kind: "workflow_mended" });
-    expect(driver.effect("refresh")?.ids).toEqual([other.id]);
   });
 });

@@ -2,7 +2,7 @@
 import type { Claim, DurableChange } from "../../src/domain/claim.ts";
 import type { RunId } from "../../src/domain/ids.ts";
 import type { Issue } from "../../src/domain/issue.ts";
-import type { RunOutcome, RunResult } from "../../src/domain/outcome.ts";
+import { failed, type RunOutcome, type RunResult } from "../../src/domain/outcome.ts";
 import type { Settings } from "../../src/domain/settings.ts";
 import type { Effect } from "../../src/scheduler/effects.ts";
 import type { Event } from "../../src/scheduler/events.ts";
@@ -111,4 +111,25 @@ export class SchedulerDriver {
       result: { outcome, issue, turns: 1, threadId: "thread-1", changed: true, ...extra },
     });
   }
+}
+
+/** Drives an issue into a claim of this kind, with a known workspace. */
+export function driverIn(issue: Issue, kind: Claim["kind"] | "none"): SchedulerDriver {
+  const driver = new SchedulerDriver();
+  driver.dispatch(issue);
+  const workspace = {
+    issueId: issue.id,
+    identifier: issue.identifier,
+    path: `/w/${issue.identifier}`,
+    host: "local",
+    createdAt: 1,
+  };
+  driver.send({ kind: "run_prepared", runId: driver.runIdOf(issue), workspace });
+  if (kind === "none") driver.endRun(issue, { kind: "succeeded" }, { issue: { ...issue, state: "Human Review" } });
+  if (kind === "waiting") driver.endRun(issue, failed("agent", "boom"));
+  if (kind === "blocked") driver.endRun(issue, failed("config_refused", "no such policy", { retryable: false }));
+  if (kind === "cleaning") driver.endRun(issue, { kind: "succeeded" }, { issue: { ...issue, state: "Done" } });
+  const got = driver.claim(issue)?.kind ?? "none";
+  if (got !== kind) throw new Error(`${issue.identifier} is ${got}, not ${kind}`);
+  return driver;
 }

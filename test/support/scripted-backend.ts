@@ -1,0 +1,81 @@
+/** An agent backend whose turns a test ends by hand: a fake at the port, for what the runner makes of each ending. */
+import type {
+  AgentBackend,
+  AgentCheck,
+  AgentSession,
+  SessionRequest,
+  TurnEnd,
+  TurnRequest,
+} from "../../src/agent/port.ts";
+
+/** A turn that is going on. */
+export interface OpenTurn {
+  readonly request: TurnRequest;
+  end(end: TurnEnd): void;
+}
+
+export class ScriptedBackend implements AgentBackend {
+  readonly name = "scripted";
+  readonly sessions: SessionRequest[] = [];
+  readonly turns: OpenTurn[] = [];
+  closed = 0;
+  interrupts = 0;
+  /** Thrown instead of opening the next session. */
+  refuse: Error | null = null;
+  readonly #waiting: ((turn: OpenTurn) => void)[] = [];
+
+  async open(request: SessionRequest): Promise<AgentSession> {
+    this.sessions.push(request);
+    if (this.refuse !== null) throw this.refuse;
+    const threadId = request.threadId ?? `thread-${this.sessions.length}`;
+    request.listener.spawned({ pid: 4242, processGroup: 4242, startTime: "1", marker: request.runMarker });
+    request.listener.event({
+      kind: "session_started",
+      threadId,
+      resumed: request.threadId !== null,
+      agentVersion: "0.171.0",
+    });
+    let current: OpenTurn | null = null;
+    return {
+      threadId,
+      resumed: request.threadId !== null,
+      agentVersion: "0.171.0",
+      runTurn: (turn) => {
+        const ended = Promise.withResolvers<TurnEnd>();
+        current = { request: turn, end: ended.resolve };
+        this.turns.push(current);
+        request.listener.event({ kind: "turn_started", turnId: `turn-${this.turns.length}` });
+        this.#waiting.shift()?.(current);
+        return ended.promise;
+      },
+      steer: async () => {
+        if (current === null) throw new Error("no turn");
+      },
+      interrupt: async () => {
+        this.interrupts += 1;
+        current?.end({ kind: "interrupted" });
+      },
+      compact: async () => ({ kind: "completed" }),
+      answer: () => false,
+      close: async () => {
+        this.closed += 1;
+      },
+    };
+  }
+
+  async check(): Promise<AgentCheck> {
+    const unknown = { state: "unknown", message: "scripted" } as const;
+    return { version: "0.171.0", login: unknown, sandbox: unknown };
+  }
+
+  async close(): Promise<void> {
+    // Nothing is kept beyond the sessions.
+  }
+
+  /** The next turn that starts; turns that were started before are passed over. */
+  nextTurn(): Promise<OpenTurn> {
+    const next = Promise.withResolvers<OpenTurn>();
+    this.#waiting.push(next.resolve);
+    return next.promise;
+  }
+}
