@@ -57,10 +57,13 @@ async function openPlace({ keep, dir }: DemoOptions): Promise<places.DemoPlace> 
   return places.openKeptDemo(dir ?? places.keptDemoDirectory(process.env), now, isFinished);
 }
 
-/** git's variables (as a git hook sets them) and the user's own git settings would redirect the demo's commits. */
-function environmentWithoutGit(): NodeJS.ProcessEnv {
-  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
-  return { ...Object.fromEntries(others), ...places.GIT_ENV };
+/**
+ * A demo runs the same wherever it is started: git's variables (as a git hook sets them), the user's git settings and a slow or noisy
+ * shell profile are left out of it.
+ */
+function demoEnvironment({ agentHome }: DemoLayout): NodeJS.ProcessEnv {
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_") && name !== "BASH_ENV");
+  return { ...Object.fromEntries(others), ...places.GIT_ENV, HOME: agentHome };
 }
 
 /** One demo with its daemon. */
@@ -84,7 +87,7 @@ class DemoRun {
       stateDir: null,
       port: options.port,
       host: options.host,
-      env: environmentWithoutGit(),
+      env: demoEnvironment(place.layout),
       version: packageVersion(),
       clock: systemClock,
       log,
