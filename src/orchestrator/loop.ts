@@ -152,7 +152,7 @@ export class Loop {
 }
 
 /** Later decisions win; facts keep their order. */
-export function mergeChanges(changes: readonly DurableChange[]): DurableChange {
+function mergeChanges(changes: readonly DurableChange[]): DurableChange {
   const [first] = changes;
   if (first !== undefined && changes.length === 1) return first;
   return {

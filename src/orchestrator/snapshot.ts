@@ -33,7 +33,7 @@ function timed(error: { readonly message: string; readonly at: number; readonly 
 }
 
 /** Token counts under the API's names. */
-export function tokensJson(tokens: TokenCounts): Readonly<Record<string, number>> {
+function tokensJson(tokens: TokenCounts): Readonly<Record<string, number>> {
   return {
     input_tokens: tokens.input,
     cached_input_tokens: tokens.cachedInput,

@@ -13,7 +13,7 @@ import type { Env } from "./state.ts";
 import { freshIdle, release, settleUnroutable, startRun } from "./transitions.ts";
 
 /** The specification's words for a ticket that waits for a slot. */
-export const NO_SLOT = "no available orchestrator slots";
+const NO_SLOT = "no available orchestrator slots";
 
 interface Contender {
   readonly issue: Issue;

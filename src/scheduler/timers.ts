@@ -11,7 +11,7 @@ import { stopRun } from "./transitions.ts";
  * When silence ends a run, and as what. An open command, tool call or question is life, up to the turn's own limit; preparing and
  * the pause between turns have limits of their own (hooks, tracker reads), so their silence is not counted.
  */
-export function silenceDeadline(
+function silenceDeadline(
   claim: RunningClaim,
   settings: Settings,
 ): { at: number; why: "stalled" | "turn_timeout" } | null {

@@ -8,8 +8,9 @@ function faultsOf(list: string | undefined): Faults {
   if (list === undefined) return ALL_FAULTS;
   const names = list === "none" ? [] : list.split(",");
   const unknown = names.filter((name) => !FAULT_NAMES.some((known) => known === name));
-  if (unknown.length > 0)
-    {throw new Error(`--faults: unknown ${unknown.join(", ")}; there are ${FAULT_NAMES.join(", ")}`);}
+  if (unknown.length > 0) {
+    throw new Error(`--faults: unknown ${unknown.join(", ")}; there are ${FAULT_NAMES.join(", ")}`);
+  }
   return onlyFaults(FAULT_NAMES.filter((name) => names.includes(name)));
 }
 

@@ -113,8 +113,9 @@ export class ModelAgent {
   #prepared(): void {
     if (this.#outcome !== null) return;
     const { issue, runId } = this.start;
-    if (this.#world.faults().hookFailures && this.#rng.chance(0.03))
-      {return this.#decide(failed("hook", "after_create: exit 1"));}
+    if (this.#world.faults().hookFailures && this.#rng.chance(0.03)) {
+      return this.#decide(failed("hook", "after_create: exit 1"));
+    }
     this.#world.post({
       kind: "run_prepared",
       runId,

@@ -86,8 +86,9 @@ export class ModelBoard {
       const resetAt = this.#rng.chance(0.7) ? this.#clock.now() + this.#rng.int(1000, 1_800_000) : null;
       return { code: "tracker_rate_limited", message: "throttled", resetAt };
     }
-    if (faults.trackerErrors && this.#rng.chance(0.05))
-      {return { code: "tracker_status", message: "HTTP 500", resetAt: null };}
+    if (faults.trackerErrors && this.#rng.chance(0.05)) {
+      return { code: "tracker_status", message: "HTTP 500", resetAt: null };
+    }
     return null;
   }
 }

@@ -203,21 +203,25 @@ export class World implements AgentWorld {
   #startRun(effect: StartRun): void {
     const agent = new ModelAgent(this, effect);
     const running = [...this.#agents.values()];
-    if (running.some((other) => other.start.issue.id === effect.issue.id))
-      {throw new Breach(`two runs of ${effect.issue.identifier}`);}
+    if (running.some((other) => other.start.issue.id === effect.issue.id)) {
+      throw new Breach(`two runs of ${effect.issue.identifier}`);
+    }
     if (running.some((other) => other.path === agent.path)) throw new Breach(`two agents in ${agent.path}`);
     const { maxConcurrentAgents, maxConcurrentAgentsByState } = this.#settings.agent;
-    if (running.length + 1 > maxConcurrentAgents)
-      {throw new Breach(`${running.length + 1} runs, cap ${maxConcurrentAgents}`);}
+    if (running.length + 1 > maxConcurrentAgents) {
+      throw new Breach(`${running.length + 1} runs, cap ${maxConcurrentAgents}`);
+    }
     const stateName = normalizeState(effect.issue.state);
     const cap = maxConcurrentAgentsByState[stateName];
     const sameState = [...this.state.claims.values()].filter(
       (claim) => claim.kind === "running" && normalizeState(claim.issue.state) === stateName,
     );
-    if (cap !== undefined && sameState.length > cap)
-      {throw new Breach(`${sameState.length} runs in ${stateName}, cap ${cap}`);}
-    if (startGate(effect.issue, this.#settings) !== null)
-      {throw new Breach(`${effect.issue.identifier} started though it may not`);}
+    if (cap !== undefined && sameState.length > cap) {
+      throw new Breach(`${sameState.length} runs in ${stateName}, cap ${cap}`);
+    }
+    if (startGate(effect.issue, this.#settings) !== null) {
+      throw new Breach(`${effect.issue.identifier} started though it may not`);
+    }
     this.#agents.set(effect.runId, agent);
     agent.begin();
   }
@@ -274,10 +278,12 @@ export class World implements AgentWorld {
   /** What must hold once the day has ended calmly. */
   checkCalmEnd(): void {
     for (const issue of this.board.issues.values()) {
-      if (!isTerminal(issue, this.#settings))
-        {throw new Breach(`${issue.identifier} never ended: ${this.#describe(issue)}`);}
-      if (this.state.workspaces.has(issue.id))
-        {throw new Breach(`${issue.identifier} ended and its workspace is still there`);}
+      if (!isTerminal(issue, this.#settings)) {
+        throw new Breach(`${issue.identifier} never ended: ${this.#describe(issue)}`);
+      }
+      if (this.state.workspaces.has(issue.id)) {
+        throw new Breach(`${issue.identifier} ended and its workspace is still there`);
+      }
     }
     if (this.state.claims.size > 0) throw new Breach("claims are left on an empty board");
     if (this.store.openRuns.size > 0) throw new Breach("a run was never ended in the ledger");
