@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -40,6 +40,16 @@ describe("the board's folder", () => {
       await put("A", state);
       expect(stateOf((await board.load(["A"])).get("A"))).toBe(state);
     }
+  });
+
+  it("sees a change after which somebody put the old time stamp back", async () => {
+    const board = createBoard(dir.path, laterClock);
+    await put("A", "Todo");
+    await board.load(["A"]);
+    const { atime, mtime } = await stat(join(dir.path, "A.md"));
+    await put("A", "Done");
+    await utimes(join(dir.path, "A.md"), atime, mtime);
+    expect(stateOf((await board.load(["A"])).get("A"))).toBe("Done");
   });
 
   it("sees a file that another one was put in place of", async () => {

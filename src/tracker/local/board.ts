@@ -106,9 +106,7 @@ async function readEntry(name: string, path: string, clock: Clock): Promise<Cach
   const bornMs = Number(stats.birthtimeMs > 0n ? stats.birthtimeMs : stats.mtimeMs);
   return {
     stamp: stampOf(stats),
-    settled:
-      startedAt - Number(stats.mtimeMs) > STAMP_GRANULARITY_MS &&
-      startedAt - Number(stats.ctimeMs) > STAMP_GRANULARITY_MS,
+    settled: startedAt - Number(stats.ctimeMs) > STAMP_GRANULARITY_MS,
     entry: {
       name,
       path,

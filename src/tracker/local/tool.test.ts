@@ -171,14 +171,16 @@ describe("the tool local_board", () => {
     );
   });
 
-  it("changes nothing once the call's time is up", async () => {
-    for (const args of [
-      { action: "comment", body: "x" },
-      { action: "move", state: "Done" },
-      { action: "create", title: "a" },
-    ]) {
-      expect((await call(args, AbortSignal.abort(new Error("time is up")))).success).toBe(false);
-    }
+  it.each([
+    { action: "comment", body: "x" },
+    { action: "move", state: "Done" },
+    { action: "create", title: "a" },
+  ])("changes nothing once the time of a call is up, before it or during it: $action", async (args) => {
+    expect((await call(args, AbortSignal.abort(new Error("time is up")))).success).toBe(false);
+    const time = new AbortController();
+    const calling = call(args, time.signal);
+    time.abort(new Error("time is up"));
+    expect(await calling).toMatchObject({ success: false, text: expect.stringContaining("time is up") });
     expect(await read("ENG-007")).toBe(OWN);
     expect(await readdir(dir.path)).toEqual(["ENG-007.md"]);
   });
