@@ -5,6 +5,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   utimesSync,
   writeFileSync,
@@ -175,6 +176,19 @@ describe("a good change", () => {
     expect(statSync(path).size).toBe(size);
     await passUntil("the change is in force", () => heard.length > 0);
     expect(heard).toEqual(["change 7"]);
+  });
+
+  test("is found when the path is a link that is turned to another file", async () => {
+    for (const intervalMs of [1, 6]) writeFileSync(join(dir.path, `v${intervalMs}.md`), polling(intervalMs));
+    const turnTo = (intervalMs: number): void => {
+      symlinkSync(`v${intervalMs}.md`, `${path}.new`);
+      renameSync(`${path}.new`, path);
+    };
+    turnTo(1);
+    await passQuietly();
+    turnTo(6);
+    await passUntil("the change is in force", () => heard.length > 0);
+    expect(heard).toEqual(["change 6"]);
   });
 
   test("touching the file changes nothing", async () => {

@@ -14,7 +14,9 @@ afterAll(() => dir.dispose());
 
 const project = join(dir.path, "my project");
 const workflowPath = join(project, "WORKFLOW.md");
-beforeAll(() => void mkdirSync(project));
+beforeAll(() => {
+  mkdirSync(project);
+});
 
 const owner = { workflowPath, state: { dir: null } };
 const env = { HOME: "/home/me", XDG_STATE_HOME: "/xdg", STATE_DIRECTORY: "/var/lib/symphony" };
