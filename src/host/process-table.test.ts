@@ -47,13 +47,25 @@ describe.each([
 });
 
 describe("/proc", () => {
+  test("is read once for all who ask at the same moment, and after they have asked", async () => {
+    const lists = [proc.list(), proc.list()];
+    const child = await oddlyNamed();
+    const later = proc.list();
+    const [first, second] = await Promise.all(lists);
+    expect(second).toBe(first);
+    expect(await later).not.toBe(first);
+    expect((await later).rows.map((row) => row.pid)).toContain(child.pid);
+    await child.end();
+  });
+
   test("tells who carries an assignment, from its beginning to its end", async () => {
     const child = await oddlyNamed();
-    expect(proc.carries(child.pid, "SYMPHONY_RUN_MARKER=m")).toBe(true);
-    expect(proc.carries(child.pid, "SYMPHONY_RUN_MARKER=")).toBe(false);
-    expect(proc.carries(child.pid, "RUN_MARKER=m")).toBe(false);
+    const list = await proc.list();
+    expect(list.carries(child.pid, "SYMPHONY_RUN_MARKER=m")).toBe(true);
+    expect(list.carries(child.pid, "SYMPHONY_RUN_MARKER=")).toBe(false);
+    expect(list.carries(child.pid, "RUN_MARKER=m")).toBe(false);
     await child.end();
-    expect(proc.carries(child.pid, "SYMPHONY_RUN_MARKER=m")).toBe(false);
+    expect((await proc.list()).carries(child.pid, "SYMPHONY_RUN_MARKER=m")).toBe(false);
   });
 
   test("tells an earlier start from a later one, and nothing of another boot", async () => {

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { MARKER_VARIABLE } from "./login-shell.ts";
 import type { ProcessIdentity } from "./port.ts";
-import type { ProcessRow, ProcessTable } from "./process-table.ts";
+import type { ProcessList, ProcessRow, ProcessTable } from "./process-table.ts";
 
 /** The processes of one run as they are found; what was seen once is remembered, so an orphan isn't lost when its parent ends. */
 export interface ProcessTree {
@@ -80,11 +80,11 @@ class MarkerScan {
   }
 
   /** Null: can't be told yet. */
-  isMarked(row: ProcessRow): boolean | null {
+  isMarked(row: ProcessRow, list: ProcessList): boolean | null {
     const key = `${row.pid} ${row.startTime}`;
     if (row.zombie || this.#unmarked.has(key)) return false;
     if (!this.#table.startedSince(row, this.#leader.startTime)) return false;
-    const carries = this.#table.carries(row.pid, this.#assignment);
+    const carries = list.carries(row.pid, this.#assignment);
     if (carries === false) this.#unmarked.add(key);
     if (carries !== null) return carries;
     const looks = (this.#blank.get(key) ?? 0) + 1;
@@ -139,7 +139,7 @@ class TrackedTree implements ProcessTree {
     for (const row of rows) if (this.#isKnown(row)) addMember(owned, row);
     close(owned, rows);
     for (const row of rows) {
-      const marked = owned.pids.has(row.pid) || this.#markers.isMarked(row);
+      const marked = owned.pids.has(row.pid) || this.#markers.isMarked(row, list);
       if (marked === null) settled = false;
       else if (marked) addMember(owned, row);
     }
