@@ -2,7 +2,7 @@
 import type { StopReason } from "../domain/claim.ts";
 import { assertNever, errorMessage, isAppError } from "../domain/errors.ts";
 import { failed, type RunOutcome } from "../domain/outcome.ts";
-import { SessionStartError } from "./port.ts";
+import { SessionStartError, type TurnEnd } from "./port.ts";
 
 /** The agent moved its ticket to the end and its turn completed: that is success, not a cancellation. */
 export function outcomeAfterTurn(why: StopReason): RunOutcome {
@@ -45,4 +45,20 @@ export function outcomeOfError(error: unknown): RunOutcome {
     return failed("workspace", message);
   }
   return failed("internal", message);
+}
+
+/** What a turn's end decides; null: nothing yet, the run goes on. `finishing`: the run was asked to end with this turn. */
+export function outcomeOfTurn(end: TurnEnd, finishing: StopReason | null): RunOutcome | null {
+  switch (end.kind) {
+    case "completed":
+      return finishing === null ? null : outcomeAfterTurn(finishing);
+    case "interrupted":
+      return failed("agent", "the turn was interrupted");
+    case "failed":
+      return { ...end, kind: "failed" };
+    case "needs_input":
+      return { kind: "needs_input", question: end.question };
+    default:
+      return assertNever(end);
+  }
 }

@@ -1,9 +1,8 @@
 /** One run as a pipeline over one value: each step is a no-op once the outcome is decided, and the first reason wins (section 16.5). */
 import { randomUUID } from "node:crypto";
 import type { RunPhase, StopReason, WorkspaceRecord } from "../domain/claim.ts";
-import { assertNever } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
-import { failed, type Fingerprint, type RunOutcome, type RunResult } from "../domain/outcome.ts";
+import type { Fingerprint, RunOutcome, RunResult } from "../domain/outcome.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { renderPrompt } from "../workflow/template.ts";
@@ -11,7 +10,7 @@ import type { Workspaces } from "../workspace/workspace.ts";
 import type { AgentBackend, AgentSession, TurnEnd } from "./port.ts";
 import { continuationPrompt, resumePrompt } from "./prompt.ts";
 import { rereadIssue } from "./reread.ts";
-import { outcomeAfterTurn, outcomeOfError, outcomeOfStop } from "./run-outcomes.ts";
+import { outcomeAfterTurn, outcomeOfError, outcomeOfStop, outcomeOfTurn } from "./run-outcomes.ts";
 import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
 import { createSessionListener } from "./session-listener.ts";
 import { createToolRunner } from "./tools.ts";
@@ -48,6 +47,8 @@ class Runner {
   #turn = 0;
   #session: AgentSession | null = null;
   #finishing: StopReason | null = null;
+  /** The workspace as the agent found it. */
+  #before: Promise<Fingerprint | null> = Promise.resolve(null);
 
   constructor(deps: RunnerDeps, request: RunRequest, listener: RunListener) {
     this.#deps = deps;
@@ -79,7 +80,6 @@ class Runner {
 
   async execute(): Promise<RunResult> {
     const workspace = await this.#step(() => this.#prepare());
-    const before = workspace === null ? null : await this.#fingerprint(workspace);
     if (workspace !== null) {
       await this.#step(() => this.#work(workspace));
       await this.#close();
@@ -90,7 +90,7 @@ class Runner {
       issue: this.#issue,
       turns: this.#turn,
       threadId: this.#session?.threadId ?? this.#request.threadId,
-      changed: await this.#changedSince(before, workspace),
+      changed: await this.#hasChanged(workspace),
     };
   }
 
@@ -134,8 +134,11 @@ class Runner {
 
   async #work(workspace: WorkspaceRecord): Promise<void> {
     await this.#hook("before_run", workspace);
+    // Looked at while the agent starts; no turn begins before the look is over.
+    this.#before = this.#fingerprint(workspace);
     const session = await this.#open(workspace);
     if (session === null) return;
+    await this.#before;
     const { maxTurns } = this.#request.settings.agent;
     let prompt: string | null = this.#firstPrompt(session, maxTurns);
     while (prompt !== null && this.#outcome === null) {
@@ -216,7 +219,8 @@ class Runner {
     });
     if (end.kind === "completed") this.#listener.turnCompleted();
     this.#enter("between");
-    this.#settleTurn(end);
+    const outcome = outcomeOfTurn(end, this.#finishing);
+    if (outcome !== null) this.#decide(outcome);
     if (this.#outcome !== null) return null;
     const issue = await this.#reread();
     if (this.#outcome !== null) return null;
@@ -249,22 +253,6 @@ class Runner {
     return seen === "aborted" ? this.#issue : seen;
   }
 
-  #settleTurn(end: TurnEnd): void {
-    switch (end.kind) {
-      case "completed":
-        if (this.#finishing !== null) this.#decide(outcomeAfterTurn(this.#finishing));
-        return;
-      case "interrupted":
-        return this.#decide(failed("agent", "the turn was interrupted"));
-      case "failed":
-        return this.#decide({ ...end, kind: "failed" });
-      case "needs_input":
-        return this.#decide({ kind: "needs_input", question: end.question });
-      default:
-        assertNever(end);
-    }
-  }
-
   /** The session's processes are gone when this resolves; a failed start has ended its own. */
   async #close(): Promise<void> {
     this.#enter("finishing");
@@ -295,8 +283,9 @@ class Runner {
     }
   }
 
-  async #changedSince(before: Fingerprint | null, workspace: WorkspaceRecord | null): Promise<boolean | null> {
-    if (before === null || workspace === null) return null;
+  async #hasChanged(workspace: WorkspaceRecord | null): Promise<boolean | null> {
+    const before = await this.#before;
+    if (before === null || workspace === null || this.#turn === 0) return null;
     const after = await this.#fingerprint(workspace);
     return after === null ? null : after.head !== before.head || after.diff !== before.diff;
   }
