@@ -24,6 +24,16 @@ export interface ClientOptions {
   readonly env: Readonly<Record<string, string>>;
   /** Answers the server's requests; undefined leaves one unanswered. */
   readonly answer?: (method: string, params: Params) => unknown;
+  /** Skips what is no message, also in front of one on the same line; otherwise that is an error. */
+  readonly tolerant?: boolean;
+}
+
+function parseTolerantly(line: string): unknown {
+  try {
+    return JSON.parse(line.slice(Math.max(0, line.indexOf("{"))));
+  } catch {
+    return null;
+  }
 }
 
 /** The `error` of a response, thrown. */
@@ -43,12 +53,14 @@ export class AppServerClient implements AsyncDisposable {
   readonly #answer: NonNullable<ClientOptions["answer"]>;
   readonly #pending = new Map<RequestId, { method: string; settle: (message: Params) => void }>();
   readonly #exit: Promise<unknown>;
+  readonly #tolerant: boolean;
   #rest = "";
   #nextId = 1;
   /** All of stderr. */
   stderr = "";
 
   constructor(options: ClientOptions) {
+    this.#tolerant = options.tolerant === true;
     const [file, ...args] = options.command;
     this.#answer = options.answer ?? (() => undefined);
     const child = spawn(file, args, { cwd: options.cwd, env: options.env, stdio: ["pipe", "pipe", "pipe"] });
@@ -64,7 +76,7 @@ export class AppServerClient implements AsyncDisposable {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {
-      const message: unknown = JSON.parse(line);
+      const message = this.#tolerant ? parseTolerantly(line) : (JSON.parse(line) as unknown);
       if (isRecord(message)) this.#take(message);
     }
   }
