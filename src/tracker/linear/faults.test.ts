@@ -245,7 +245,7 @@ describe("a fault of Linear's", () => {
     bench.server.fail({
       fault: {
         kind: "alter",
-        alter: (body) => JSON.parse(JSON.stringify(body).replaceAll('"labelIds"', '"labels"')),
+        alter: (body) => JSON.parse(JSON.stringify(body).replaceAll('"labelIds"', '"labels"')) as unknown,
       },
     });
     expect(await bench.tracker.fetchIssuesByStates(["Todo"])).toEqual([]);

@@ -49,8 +49,8 @@ export function weigh({ definition, fragments }: Operation, variables: Variables
     for (const node of selection.selections) {
       let weight: Weight;
       if (node.kind === Kind.FIELD) weight = weighField(node);
-      else if (node.kind === Kind.INLINE_FRAGMENT) weight = weighSelection(node.selectionSet);
-      else weight = weighFragment(node.name.value);
+      else if (node.kind === Kind.INLINE_FRAGMENT) weight = deeper(weighSelection(node.selectionSet));
+      else weight = deeper(weighFragment(node.name.value));
       total.depth = Math.max(total.depth, weight.depth);
       total.fields += weight.fields;
       total.points += weight.points;
@@ -62,6 +62,11 @@ export function weigh({ definition, fragments }: Operation, variables: Variables
   // Fragments that nothing uses are refused by the server; weighing them finds cycles among them too.
   for (const name of fragments.keys()) weighFragment(name);
   return weight;
+}
+
+/** A fragment counts as a level too: nesting is what parsers and validators stumble over. */
+function deeper(weight: Weight): Weight {
+  return { ...weight, depth: weight.depth + 1 };
 }
 
 /** Without a schema, a list is known by what is asked of it. */
