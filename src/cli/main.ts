@@ -93,6 +93,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
       );
     });
   addReports(program, done);
+  addControls(program, done);
   addDemo(program, done);
   return program;
 }
@@ -122,6 +123,17 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
       const { usage } = await import("./usage.ts");
       const { by = "issue", json = false } = given;
       done(usage({ ledger: await ledgerPath(given), json, by }));
+    });
+}
+
+/** Commands that ask a running daemon. */
+function addControls(program: Command, done: (exitCode: number) => void): void {
+  ledgerCommand(program, "status")
+    .description("what the daemon does right now")
+    .action(async (_options, command: Command) => {
+      const { workflow = "./WORKFLOW.md", stateDir = null, json = false } = command.optsWithGlobals<Given>();
+      const { status } = await import("./status.ts");
+      done(await status({ workflow, stateDir, json }));
     });
 }
 

@@ -1,0 +1,146 @@
+/** `symphony status`: what the daemon does right now, asked over its control socket. */
+import { z } from "zod";
+import { askDaemon, type DaemonAddress } from "./control-client.ts";
+import { showCount, showSpan } from "./figures.ts";
+import { printJson, printLines } from "./output.ts";
+import { tableLines, type Column } from "./table.ts";
+import { plainLine } from "./terminal-text.ts";
+
+export interface StatusOptions extends DaemonAddress {
+  readonly json: boolean;
+}
+
+const issueSchema = z.object({ issue_identifier: z.string(), state: z.string() });
+const problemSchema = z.object({ message: z.string(), at: z.string() }).nullable();
+
+/** The part of the snapshot that the table shows; everything else may change without this command. */
+const statusSchema = z.object({
+  generated_at: z.string(),
+  mode: z.string(),
+  running: z.array(
+    issueSchema.extend({
+      phase: z.string(),
+      turn_count: z.number(),
+      started_at: z.string(),
+      last_event_at: z.string(),
+      last_message: z.string().nullable(),
+      tokens: z.object({ total_tokens: z.number() }),
+    }),
+  ),
+  retrying: z.array(
+    issueSchema.extend({
+      attempt: z.number().nullable(),
+      due_at: z.string().nullable(),
+      why: z.string(),
+      error: z.string().nullable(),
+    }),
+  ),
+  blocked: z.array(issueSchema.extend({ why: z.string(), message: z.string(), since: z.string() })),
+  paused: z.array(z.object({ kind: z.string(), until: z.string().nullable(), message: z.string() })),
+  tracker: z.object({
+    kind: z.string(),
+    last_ok_at: z.string().nullable(),
+    last_error: problemSchema,
+    candidates_seen: z.number(),
+    candidates_eligible: z.number(),
+  }),
+  workflow: z.object({ path: z.string(), revision: z.string(), last_error: problemSchema }),
+  ledger: z.object({ last_error: problemSchema }),
+  codex_totals: z.object({ total_tokens: z.number(), seconds_running: z.number() }),
+});
+
+type Status = z.infer<typeof statusSchema>;
+
+const TEXT_WIDTH = 60;
+const RUNNING: readonly Column[] = [
+  { title: "RUNNING", maxWidth: 24 },
+  { title: "STATE" },
+  { title: "PHASE" },
+  { title: "TURN", align: "right" },
+  { title: "TOKENS", align: "right" },
+  { title: "AGE", align: "right" },
+  { title: "QUIET", align: "right" },
+  { title: "LAST MESSAGE", maxWidth: TEXT_WIDTH },
+];
+const WAITING: readonly Column[] = [
+  { title: "WAITING", maxWidth: 24 },
+  { title: "STATE" },
+  { title: "ATTEMPT", align: "right" },
+  { title: "DUE IN", align: "right" },
+  { title: "WHY" },
+  { title: "ERROR", maxWidth: TEXT_WIDTH },
+];
+const BLOCKED: readonly Column[] = [
+  { title: "BLOCKED", maxWidth: 24 },
+  { title: "STATE" },
+  { title: "WHY" },
+  { title: "SINCE (UTC)" },
+  { title: "WHAT IT NEEDS", maxWidth: TEXT_WIDTH },
+];
+
+/** Prints the status; answers the exit code. Rejects with AppError daemon_unreachable. */
+export async function status({ json, ...address }: StatusOptions): Promise<number> {
+  const answer = await askDaemon(address, "GET", "/api/v1/state");
+  if (json) printJson(answer);
+  else printLines(statusLines(statusSchema.parse(answer)));
+  return 0;
+}
+
+function statusLines(shown: Status): readonly string[] {
+  const now = Date.parse(shown.generated_at);
+  const age = (at: string): string => showSpan(Math.max(0, now - Date.parse(at)));
+  return [
+    ...sectionLines(
+      RUNNING,
+      shown.running.map((run) => [
+        run.issue_identifier,
+        run.state,
+        run.phase,
+        String(run.turn_count),
+        showCount(run.tokens.total_tokens),
+        age(run.started_at),
+        age(run.last_event_at),
+        run.last_message ?? "",
+      ]),
+    ),
+    ...sectionLines(
+      WAITING,
+      shown.retrying.map((wait) => [
+        wait.issue_identifier,
+        wait.state,
+        wait.attempt === null ? "-" : String(wait.attempt),
+        wait.due_at === null ? "a slot" : showSpan(Math.max(0, Date.parse(wait.due_at) - now)),
+        wait.why,
+        wait.error ?? "",
+      ]),
+    ),
+    ...sectionLines(
+      BLOCKED,
+      shown.blocked.map((held) => [held.issue_identifier, held.state, held.why, held.since, held.message]),
+    ),
+    ...summaryLines(shown, age),
+  ];
+}
+
+function sectionLines(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
+  return rows.length === 0 ? [] : [...tableLines(columns, rows), ""];
+}
+
+function summaryLines(shown: Status, age: (at: string) => string): readonly string[] {
+  const { tracker, workflow, ledger, codex_totals: totals } = shown;
+  const lines = [
+    `${shown.running.length} running, ${shown.retrying.length} waiting, ${shown.blocked.length} blocked; ${shown.mode}`,
+    `tracker ${tracker.kind}: ${tracker.candidates_seen} active tickets seen, ${tracker.candidates_eligible} free to start, ${
+      tracker.last_ok_at === null ? "never read yet" : `read ${age(tracker.last_ok_at)} ago`
+    }`,
+    `workflow ${workflow.path} at revision ${workflow.revision}`,
+    `${showCount(totals.total_tokens)} tokens and ${showSpan(totals.seconds_running * 1000)} of agents' time so far`,
+  ];
+  for (const pause of shown.paused) {
+    lines.push(`paused (${pause.kind})${pause.until === null ? "" : ` until ${pause.until}`}: ${pause.message}`);
+  }
+  for (const [name, { last_error: problem }] of Object.entries({ tracker, workflow, ledger })) {
+    if (problem !== null) lines.push(`${name} error, ${age(problem.at)} ago: ${problem.message}`);
+  }
+  return lines.map(plainLine);
+}
