@@ -135,6 +135,14 @@ describe("the login profile", () => {
     expect(env).toMatchObject({ CODEX_HOME: "/given", NVM_DIR: "/given/nvm", LANG: "C" });
   });
 
+  test("takes no function away that was given", async () => {
+    await profile("leak() { :; }; export -f leak\n");
+    const env = await childEnvironment({ "BASH_FUNC_given%%": "() { echo here; }" });
+    expect(Object.keys(env).filter((name) => name.startsWith("BASH_FUNC_"))).toEqual(["BASH_FUNC_given%%"]);
+    const child = await spawn("bash -c given", { "BASH_FUNC_given%%": "() { echo here; }" });
+    expect(await text(child.stdout)).toBe("here\n");
+  });
+
   test("leaves the command its directory and a usual shell, whatever it changes", async () => {
     await profile("cd /; set -eu; IFS=x; exec 3>/dev/null >/dev/null\n");
     const child = await spawn('pwd; false; echo "${UNSET_VARIABLE}on"');

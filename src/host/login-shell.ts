@@ -50,11 +50,10 @@ const KEPT_FROM_PROFILE = [
  * Works in bash 3.2 (macOS). A single plain command replaces the shell, as in `bash -c`.
  */
 const SCRIPT = String.raw`
-builtin export -n SYMPHONY_SHELL SYMPHONY_COMMAND SYMPHONY_BASH_ENV
+builtin export -n SYMPHONY_SHELL SYMPHONY_COMMAND SYMPHONY_FUNCTIONS SYMPHONY_BASH_ENV
 if [ -n "$SYMPHONY_BASH_ENV" ]; then builtin export BASH_ENV="$SYMPHONY_BASH_ENV"; fi
-__symphony_cwd=$(builtin pwd -P)
+__symphony_cwd=$PWD
 __symphony_env=$(builtin declare -px)
-__symphony_functions=" $(builtin echo $(builtin declare -xF)) "
 {
   if [ -r /etc/profile ]; then . /etc/profile; fi
   if [ -r ~/.bash_profile ]; then . ~/.bash_profile
@@ -66,16 +65,10 @@ __symphony_functions=" $(builtin echo $(builtin declare -xF)) "
 builtin set +aefu
 IFS=$' \t\n'
 __symphony_path=$PATH
-for __symphony_name in $(builtin compgen -e); do
-  case " ${KEPT_FROM_PROFILE.join(" ")} " in
+for __symphony_name in $(builtin compgen -e; builtin declare -xF); do
+  case " $SYMPHONY_FUNCTIONS ${KEPT_FROM_PROFILE.join(" ")} " in
     *" $__symphony_name "*) ;;
-    *) builtin export -n "$__symphony_name" 2>/dev/null ;;
-  esac
-done
-for __symphony_name in $(builtin declare -xF); do
-  case "$__symphony_functions" in
-    *" $__symphony_name "*) ;;
-    *) builtin export -nf "$__symphony_name" 2>/dev/null ;;
+    *) builtin export -n "$__symphony_name" 2>/dev/null; builtin export -nf "$__symphony_name" 2>/dev/null ;;
   esac
 done
 builtin eval "$__symphony_env" 2>/dev/null
@@ -92,7 +85,7 @@ IFS=$' \t\n'
 builtin export PATH="$__symphony_path"
 builtin cd "$__symphony_cwd" >/dev/null || builtin exit 126
 builtin export -n OLDPWD
-builtin unset SYMPHONY_SHELL __symphony_path __symphony_name __symphony_cwd __symphony_env __symphony_functions
+builtin unset SYMPHONY_SHELL SYMPHONY_FUNCTIONS __symphony_path __symphony_name __symphony_cwd __symphony_env
 if [[ $SYMPHONY_COMMAND =~ ^[A-Za-z0-9_./=:,@%+\ -]+[[:space:]]*$ ]]; then
   builtin set -- $SYMPHONY_COMMAND
   if [ "$(builtin type -t -- "$1")" = file ]; then builtin exec -- "$@"; fi
@@ -100,6 +93,14 @@ if [[ $SYMPHONY_COMMAND =~ ^[A-Za-z0-9_./=:,@%+\ -]+[[:space:]]*$ ]]; then
 fi
 builtin eval "$SYMPHONY_COMMAND"
 `;
+
+/** Names of the shell functions that an environment carries: they are given, and stay. */
+function givenFunctions(env: Readonly<Record<string, string>>): string {
+  return Object.keys(env)
+    .map((name) => /^BASH_FUNC_(.+)%%$/.exec(name)?.[1])
+    .filter((name) => name !== undefined)
+    .join(" ");
+}
 
 /** What to start for a command; `env` is the given one with the run's marker. */
 export interface ShellInvocation {
@@ -121,6 +122,7 @@ export function loginShell(command: string, env: Readonly<Record<string, string>
       [MARKER_VARIABLE]: marker,
       SYMPHONY_SHELL: SCRIPT,
       SYMPHONY_COMMAND: command,
+      SYMPHONY_FUNCTIONS: givenFunctions(env),
       SYMPHONY_BASH_ENV: bashEnv,
     },
   };
