@@ -7,7 +7,7 @@ import { loadWorkflow, type LoadedWorkflow, type LoadOptions } from "../../src/w
 import type { TrackerDescriptor } from "../../src/workflow/tracker-descriptor.ts";
 
 /** A kind that needs nothing. */
-export const plainDescriptor: TrackerDescriptor = {
+const plainDescriptor: TrackerDescriptor = {
   kind: "plain",
   activeStates: ["Todo", "In Progress"],
   terminalStates: ["Done"],
@@ -17,7 +17,7 @@ export const plainDescriptor: TrackerDescriptor = {
 };
 
 /** A kind that needs a key, and that older files give its keys without `provider`. */
-export const keyedDescriptor: TrackerDescriptor = {
+const keyedDescriptor: TrackerDescriptor = {
   kind: "keyed",
   activeStates: ["Open"],
   terminalStates: ["Shut"],

@@ -21,7 +21,7 @@ function valueAt(values: Readonly<Record<string, unknown>>, path: KeyPath): unkn
 }
 
 /** The value as the file has it (`"soon"`, `$POLL_MS`), or what stands in for it. */
-export function describeValue(matter: FrontMatter, resolved: Resolved, path: KeyPath): string {
+function describeValue(matter: FrontMatter, resolved: Resolved, path: KeyPath): string {
   const variable = resolved.from.get(keyText(path));
   if (variable !== undefined) return `$${variable}`;
   const value = valueAt(matter.values, path);
