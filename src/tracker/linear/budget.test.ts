@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+
+import { ManualClock } from "../../../test/support/manual-clock.ts";
+import { isAppError } from "../../domain/errors.ts";
+import type { Lane } from "./budget.ts";
+import { Budget } from "./budget.ts";
+
+interface Left {
+  readonly requests?: number;
+  readonly complexity?: number;
+}
+
+function headersOf({ requests = 2_500, complexity = 3_000_000 }: Left, more: Record<string, string> = {}): Headers {
+  return new Headers({
+    "x-ratelimit-requests-limit": "2500",
+    "x-ratelimit-requests-remaining": String(requests),
+    "x-ratelimit-requests-reset": "1767229200000",
+    "x-ratelimit-complexity-limit": "3000000",
+    "x-ratelimit-complexity-remaining": String(complexity),
+    ...more,
+  });
+}
+
+function setUp(left: Left): { clock: ManualClock; budget: Budget; opensIn: (lane: Lane) => number | null } {
+  const clock = new ManualClock();
+  const budget = new Budget(clock);
+  budget.learn(headersOf(left));
+  const opensIn = (lane: Lane): number | null => {
+    try {
+      budget.admit(lane);
+      return null;
+    } catch (error) {
+      if (!isAppError(error, "tracker_rate_limited")) throw error;
+      return Number(error.data["resetAt"]) - clock.now();
+    }
+  };
+  return { clock, budget, opensIn };
+}
+
+describe("Linear's budget", () => {
+  it("lets everything pass until it has heard of limits", () => {
+    const budget = new Budget(new ManualClock());
+    for (const lane of ["refresh", "poll", "tool_change", "tool_read"] as const) budget.admit(lane);
+    expect(budget.reading()).toEqual({ requests: null, complexity: null, throttledUntil: null, sent: 4, points: 0 });
+  });
+
+  it.each([
+    ["requests", { requests: 499 }],
+    ["points", { complexity: 599_999 }],
+  ])("refuses an agent's reads first when %s run low, then its changes, last the daemon's own", (_what, left) => {
+    const { opensIn } = setUp(left);
+    expect(opensIn("tool_read")).not.toBeNull();
+    expect([opensIn("tool_change"), opensIn("poll"), opensIn("refresh")]).toEqual([null, null, null]);
+  });
+
+  it("refuses an agent's changes below a twentieth, and polls below a fiftieth", () => {
+    expect(setUp({ requests: 124 }).opensIn("tool_change")).not.toBeNull();
+    expect(setUp({ requests: 124 }).opensIn("poll")).toBeNull();
+    expect(setUp({ requests: 49 }).opensIn("poll")).not.toBeNull();
+    expect(setUp({ requests: 0 }).opensIn("refresh")).toBeNull();
+  });
+
+  it("says when the bucket will have refilled far enough, and then lets pass", async () => {
+    const { clock, opensIn } = setUp({ requests: 475 });
+    // 25 requests at 2,500 an hour.
+    expect(opensIn("tool_read")).toBe(36_000);
+    await clock.advance(35_999);
+    expect(opensIn("tool_read")).not.toBeNull();
+    await clock.advance(1_000);
+    expect(opensIn("tool_read")).toBeNull();
+  });
+
+  it.each([
+    [600, 0],
+    [499, 60_000],
+    [249, 120_000],
+    [124, 300_000],
+  ])("spaces polls out as it empties: %i requests left, %i ms apart", async (requests, spacingMs) => {
+    const { clock, budget, opensIn } = setUp({ requests });
+    expect(opensIn("poll")).toBeNull();
+    expect(opensIn("poll")).toBe(spacingMs === 0 ? null : spacingMs);
+    await clock.advance(spacingMs);
+    budget.learn(headersOf({ requests }));
+    expect(opensIn("poll")).toBeNull();
+  });
+
+  it("counts what was sent and what it cost, and shows the buckets as they have refilled", async () => {
+    const { clock, budget } = setUp({ requests: 100 });
+    budget.admit("refresh");
+    budget.learn(headersOf({ requests: 99 }, { "x-complexity": "1616" }));
+    await clock.advance(360_000);
+    expect(budget.reading()).toEqual({
+      requests: { limit: 2_500, remaining: 349, resetAt: 1_767_229_200_000 },
+      complexity: { limit: 3_000_000, remaining: 3_000_000, resetAt: null },
+      throttledUntil: null,
+      sent: 1,
+      points: 1_616,
+    });
+  });
+
+  it("keeps its last reading when an answer carries no headers, or senseless ones", () => {
+    const { budget } = setUp({ requests: 100 });
+    budget.learn(new Headers());
+    budget.learn(headersOf({}, { "x-ratelimit-requests-remaining": "many", "x-ratelimit-complexity-limit": "0" }));
+    expect(budget.reading().requests?.remaining).toBe(100);
+  });
+
+  it("never shortens a pause by a later refusal that knows less", async () => {
+    const { clock, budget, opensIn } = setUp({});
+    const far = String(clock.now() + 600_000);
+    budget.throttle(new Headers({ "x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": far }));
+    budget.throttle(null);
+    expect(opensIn("refresh")).toBe(600_000);
+    expect(budget.reading().throttledUntil).toBe(clock.now() + 600_000);
+    await clock.advance(600_000);
+    expect(opensIn("refresh")).toBeNull();
+    expect(budget.reading().throttledUntil).toBeNull();
+  });
+});
