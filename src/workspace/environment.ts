@@ -11,7 +11,7 @@ const MIN_EMBEDDED_SECRET_CHARS = 8;
 const MAX_VALUE_CHARS = 8_192;
 
 /** True for a variable that carries a secret, by its name or by its value. */
-export function carriesSecret(name: string, value: string, secrets: readonly Secret[]): boolean {
+function carriesSecret(name: string, value: string, secrets: readonly Secret[]): boolean {
   return secrets.some(
     (secret) =>
       secret.envNames.includes(name) ||
