@@ -15,6 +15,8 @@ import { priceOf } from "./complexity.ts";
 import type { AnswerBody, FaultRule } from "./faults.ts";
 import { Faults, rateLimitedBody, sendJson, spoil } from "./faults.ts";
 import { ArgumentValidationError } from "./filter.ts";
+import type { OAuthClient } from "./oauth.ts";
+import { TokenDesk } from "./oauth.ts";
 import { mutationFields, queryFields } from "./resolvers.ts";
 
 /** Linear refuses a single query above this price. */
@@ -29,6 +31,8 @@ export interface LinearServerOptions {
   readonly apiKey?: string;
   /** OAuth access tokens, accepted as `Bearer`. May be changed while the server runs. */
   readonly oauthTokens?: Set<string>;
+  /** An OAuth application, whose tokens `/oauth/token` hands out. */
+  readonly oauthClient?: OAuthClient;
   readonly limits?: BucketLimits;
   /** Epoch ms for stamps and buckets. */
   readonly now?: () => number;
@@ -49,9 +53,12 @@ export interface LoggedRequest {
 export interface LinearServer {
   /** The GraphQL endpoint. */
   readonly url: string;
+  /** Where OAuth applications fetch their tokens. */
+  readonly tokenUrl: string;
   readonly apiKey: string;
   readonly board: Board;
   readonly buckets: Buckets;
+  readonly tokens: TokenDesk;
   /** Oldest first; a test may empty it. */
   readonly requests: LoggedRequest[];
   fail(rule: FaultRule): void;
@@ -125,6 +132,7 @@ class FakeLinear {
   readonly board: Board;
   readonly buckets: Buckets;
   readonly faults = new Faults();
+  readonly tokens: TokenDesk;
   readonly requests: LoggedRequest[] = [];
   readonly #root: Readonly<Record<string, unknown>>;
   readonly #options: LinearServerOptions & { readonly apiKey: string };
@@ -133,6 +141,7 @@ class FakeLinear {
     const now = options.now ?? Date.now;
     this.#options = options;
     this.board = new Board(now);
+    this.tokens = new TokenDesk(options.oauthClient ?? null);
     this.buckets = new Buckets(options.limits ?? KEY_LIMITS, now);
     this.#root = { ...queryFields(this.board, () => this.#rateLimits()), ...mutationFields(this.board) };
   }
@@ -154,10 +163,16 @@ class FakeLinear {
   #authorized(request: IncomingMessage): boolean {
     const header = request.headers.authorization ?? "";
     if (header === this.#options.apiKey) return true;
-    return header.startsWith("Bearer ") && (this.#options.oauthTokens?.has(header.slice("Bearer ".length)) ?? false);
+    if (!header.startsWith("Bearer ")) return false;
+    const token = header.slice("Bearer ".length);
+    return this.tokens.accepts(token) || (this.#options.oauthTokens?.has(token) ?? false);
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url === "/oauth/token") {
+      await this.tokens.handle(request, response);
+      return;
+    }
     const operation = await readBody(request);
     const document = tryParse(operation?.query ?? "");
     const [first] = operationsOf(document);
@@ -234,7 +249,9 @@ export async function startLinearServer(options: LinearServerOptions = {}): Prom
   const port = await listen(server, options.port ?? 0);
   return {
     url: `http://127.0.0.1:${port}/graphql`,
+    tokenUrl: `http://127.0.0.1:${port}/oauth/token`,
     apiKey,
+    tokens: fake.tokens,
     board: fake.board,
     buckets: fake.buckets,
     requests: fake.requests,
