@@ -49,6 +49,13 @@ export async function adoptLeftover(
   const owner = await readOwner(path);
   if (owner !== null && owner.issueId !== issue.id) return null;
   const { id: issueId, identifier } = issue;
-  await writeOwner({ ledgerId, issueId, identifier, state: "ready", path, createdAt: owner?.createdAt ?? now });
+  await writeOwner({
+    ledgerId,
+    issueId,
+    identifier,
+    state: owner?.state ?? "ready",
+    path,
+    createdAt: owner?.createdAt ?? now,
+  });
   return { issueId, identifier, path, host: "local", createdAt: owner?.createdAt ?? now };
 }
