@@ -7,7 +7,7 @@ import type { AgentProcess, Host, ProcessIdentity, SpawnRequest } from "./port.t
 import { createProcessTable } from "./process-table.ts";
 import { createRunTree, type TreeDeps } from "./process-tree.ts";
 import { runScript } from "./script.ts";
-import { startShell } from "./shell.ts";
+import { exitAfterEnd, startShell } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
 import { createTail } from "./tail.ts";
 
@@ -28,8 +28,9 @@ function ignoreErrors(stream: Readable | Writable, log: Log): void {
 }
 
 async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentProcess> {
-  const { child, identity, exited } = await startShell(request, "pipe", context);
-  const { stdin, stdout, stderr } = child;
+  const shell = await startShell(request, "pipe", context);
+  const { identity, exited } = shell;
+  const { stdin, stdout, stderr } = shell.child;
   if (stdin === null || stdout === null || stderr === null) throw new Error("spawn made no pipes");
   for (const stream of [stdin, stdout, stderr]) ignoreErrors(stream, context.log);
   const tail = createTail(STDERR_LIMIT_BYTES);
@@ -45,7 +46,7 @@ async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentPro
     await Promise.race([exited, context.clock.sleep(STDIN_GRACE_MS, graceOver.signal).catch(() => undefined)]);
     graceOver.abort();
     await endTree(tree, context);
-    await exited;
+    await exitAfterEnd(shell, context.table);
     // Whatever holds a pipe now is not ours to end, and must not keep this process waiting.
     for (const stream of [stdin, stderr]) stream?.destroy();
   }

@@ -30,6 +30,11 @@ function parseStat(pid: number, stat: string, bootId: string): ProcessRow | null
   };
 }
 
+/** This daemon's own trouble says nothing about a process: it must not look ended. Any other failure means gone, or another user's. */
+function isOurTrouble(error: unknown): boolean {
+  return error instanceof Error && "code" in error && ["EMFILE", "ENFILE", "ENOMEM"].includes(String(error.code));
+}
+
 /** A stat line is a few hundred bytes, whatever the process. */
 const statBuffer = Buffer.alloc(4096);
 
@@ -40,8 +45,8 @@ function readStat(pid: number, bootId: string): ProcessRow | null {
     fd = openSync(`/proc/${pid}/stat`, "r");
     const bytes = readSync(fd, statBuffer, 0, statBuffer.length, 0);
     return parseStat(pid, statBuffer.toString("latin1", 0, bytes), bootId);
-  } catch {
-    // It has ended.
+  } catch (error) {
+    if (isOurTrouble(error)) throw error;
     return null;
   } finally {
     if (fd !== null) closeSync(fd);
@@ -52,7 +57,8 @@ function readStat(pid: number, bootId: string): ProcessRow | null {
 function readEnvironment(pid: number): Buffer | null {
   try {
     return readFileSync(`/proc/${pid}/environ`);
-  } catch {
+  } catch (error) {
+    if (isOurTrouble(error)) throw error;
     return null;
   }
 }
@@ -90,7 +96,7 @@ export function createProcTable(): ProcessTable {
   const bootId = readFileSync(BOOT_ID, "latin1").trim();
   return {
     list: shareLooks(() => listProcesses(bootId)),
-    read: (pid) => Promise.resolve(readStat(pid, bootId)),
+    read: async (pid) => readStat(pid, bootId),
     startedSince(row, startTime) {
       const [ticks, boot] = startTime.split("@");
       return boot !== bootId || Number.parseInt(row.startTime, 10) >= Number(ticks);

@@ -28,6 +28,7 @@ export interface ProcessList {
   carries(pid: number, assignment: string): boolean | null;
 }
 
+/** Both looks reject when nothing can be told, such as with too many open files. */
 export interface ProcessTable {
   /** Read after the call, once for all calls of one turn of the event loop. */
   list(): Promise<ProcessList>;

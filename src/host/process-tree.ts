@@ -61,6 +61,8 @@ export interface TreeDeps {
 /** An empty answer is believed when nothing moved while it was read; a busy machine is looked at this often at most. */
 const MAX_LOOKS = 10;
 const BETWEEN_LOOKS_MS = 5;
+/** Until a look that failed is tried again. */
+const AFTER_FAILED_LOOK_MS = 200;
 /** An exec takes less than a millisecond; a process that still has no environment then was started with none. */
 const MAX_BLANK_LOOKS = 4;
 
@@ -110,7 +112,7 @@ class TrackedTree implements ProcessTree {
 
   async members(): Promise<readonly ProcessRow[]> {
     for (let looks = 1; ; looks += 1) {
-      const { found, settled } = await this.#look();
+      const { found, settled } = await this.#insist(() => this.#look());
       if (found.length > 0 || settled || looks === MAX_LOOKS) return found;
       await this.#deps.clock.sleep(BETWEEN_LOOKS_MS);
     }
@@ -149,13 +151,26 @@ class TrackedTree implements ProcessTree {
     return { found: mine.filter((row) => !row.zombie && !this.#untouchable.has(row.pid)), settled };
   }
 
+  /** Asks until there is an answer: taking a failed look for an empty one would leave processes behind. */
+  async #insist<T>(look: () => Promise<T>): Promise<T> {
+    const { clock, log } = this.#deps;
+    for (;;) {
+      try {
+        return await look();
+      } catch (error) {
+        log.warn({ err: error }, "processes can't be looked at; trying again");
+        await clock.sleep(AFTER_FAILED_LOOK_MS);
+      }
+    }
+  }
+
   #isKnown(row: ProcessRow): boolean {
     const startTime = row.pid === this.#leader.pid ? this.#leader.startTime : this.#known.get(row.pid);
     return row.startTime === startTime;
   }
 
   async #alive(pid: number, startTime: string): Promise<ProcessRow | null> {
-    const row = await this.#deps.table.read(pid);
+    const row = await this.#insist(() => this.#deps.table.read(pid));
     return row?.startTime === startTime && !row.zombie ? row : null;
   }
 

@@ -2,11 +2,12 @@
 import { randomUUID } from "node:crypto";
 import type { Readable } from "node:stream";
 import { finished } from "node:stream/promises";
+import { errorMessage } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { openOutputPipe } from "./output-pipe.ts";
 import type { ScriptRequest, ScriptResult } from "./port.ts";
 import { createProcessTree, type TreeDeps } from "./process-tree.ts";
-import { startShell, type StartedShell } from "./shell.ts";
+import { exitAfterEnd, startShell, type StartedShell } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
 import { createTail } from "./tail.ts";
 
@@ -53,6 +54,8 @@ export async function runScript(request: ScriptRequest, context: TreeDeps): Prom
   const env = { ...request.env, [SCRIPT_VARIABLE]: scriptId };
   const pipe = await openOutputPipe();
   const tail = createTail(OUTPUT_LIMIT_BYTES);
+  // What was read until it broke is the output; the script's end is told by its exit.
+  pipe.reader.on("error", (error) => context.log.debug({ err: errorMessage(error) }, "script output closed"));
   pipe.reader.on("data", (chunk: Buffer) => tail.push(chunk));
   let shell: StartedShell;
   try {
@@ -66,10 +69,10 @@ export async function runScript(request: ScriptRequest, context: TreeDeps): Prom
   const tree = createProcessTree(shell.identity, `${SCRIPT_VARIABLE}=${scriptId}`, context);
   const verdict = await firstReason(shell.exited, request, context.clock);
   await endTree(tree, context);
-  const { code } = await shell.exited;
+  const exit = await exitAfterEnd(shell, context.table);
   await drain(pipe.reader, context.clock);
   return {
-    exitCode: verdict === "exited" ? code : null,
+    exitCode: verdict === "exited" ? (exit?.code ?? null) : null,
     timedOut: verdict === "timedOut",
     aborted: verdict === "aborted",
     output: tail.text(),

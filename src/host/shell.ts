@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { loginShell } from "./login-shell.ts";
 import type { ProcessExit, ProcessIdentity, SpawnRequest } from "./port.ts";
+import type { ProcessTable } from "./process-table.ts";
 import type { TreeDeps } from "./process-tree.ts";
 
 /** A started bash. */
@@ -11,6 +12,13 @@ export interface StartedShell {
   readonly child: ChildProcess;
   readonly identity: ProcessIdentity;
   readonly exited: Promise<ProcessExit>;
+}
+
+/** Its exit; null when it outlives the end of its tree, which only another user's process does (`sudo`). */
+export async function exitAfterEnd(shell: StartedShell, table: ProcessTable): Promise<ProcessExit | null> {
+  const row = await table.read(shell.identity.pid);
+  const survives = row?.startTime === shell.identity.startTime && !row.zombie;
+  return survives ? null : shell.exited;
 }
 
 /** A missing directory and a missing bash are the same ENOENT to spawn, and different things to mend. */
@@ -55,7 +63,8 @@ export async function startShell(request: SpawnRequest, stdio: StdioOptions, con
     throw startError(request, error);
   }
   child.on("error", (error) => context.log.warn({ pid, err: errorMessage(error) }, "child process error"));
-  const row = await context.table.read(pid);
+  // A child that can't be looked at now is still found by its marker.
+  const row = await context.table.read(pid).catch(() => null);
   const identity = { pid, processGroup: pid, startTime: row?.startTime ?? "", marker: request.marker };
   return { child, identity, exited };
 }

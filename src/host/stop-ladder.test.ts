@@ -9,7 +9,10 @@ import { isRunning, pidFrom, untilGone } from "../../test/support/processes.ts";
 import { makeTempDir } from "../../test/support/temp-dir.ts";
 import { createLocalHost } from "./local.ts";
 import type { AgentProcess, Host, ProcessIdentity } from "./port.ts";
-import { createProcessTable } from "./process-table.ts";
+import { systemClock } from "../lib/clock.ts";
+import { createProcessTable, type ProcessTable } from "./process-table.ts";
+import { createRunTree } from "./process-tree.ts";
+import { endTree } from "./stop-ladder.ts";
 
 /** A test's own directory, host and processes, so that tests can wait side by side. */
 interface Place extends AsyncDisposable {
@@ -212,5 +215,24 @@ describe.concurrent("reap", () => {
     const pid = await place.pidFile("longer");
     expect(await place.host.reap({ pid: 1, processGroup: 1, startTime: "1@x", marker: "reap-4" })).toBe(0);
     expect(await isRunning(pid)).toBe(true);
+  });
+});
+
+describe("a look that fails", () => {
+  test("isn't taken for an empty one: the tree is ended once it can be seen again", async ({ expect }) => {
+    await using place = await makePlace();
+    const child = place.stray("unseen", stubborn("unseen"));
+    const identity = await identityOf(await place.pidFile("unseen"), "unseen");
+    const real = createProcessTable();
+    let failures = 3;
+    const failing: ProcessTable = {
+      ...real,
+      list: () => ((failures -= 1) >= 0 ? Promise.reject(new Error("EMFILE: too many open files")) : real.list()),
+    };
+    const captured = captureLog();
+    const deps = { table: failing, clock: systemClock, log: captured.log };
+    await endTree(createRunTree(identity, deps), deps);
+    expect(await isRunning(child.pid ?? 0)).toBe(false);
+    expect(captured.warnings()).toHaveLength(3);
   });
 });
