@@ -147,7 +147,7 @@ const REFUSED: readonly Refusal[] = [
 ];
 
 describe("a refused request", () => {
-  it.each(REFUSED)("names the key, the value and what is accepted: %s", (_name, method, text, codex, message) => {
+  it.each(REFUSED)("names the key, the value and what is accepted: %s", (...[, method, text, codex, message]) => {
     const error = new RpcError(-32600, `Invalid request: ${text}`);
     expect(failureOfRequest(method, error, makeSettings({ codex }))).toEqual({
       kind: "failed",

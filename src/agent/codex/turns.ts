@@ -46,8 +46,8 @@ export class Turns {
   readonly #deps: TurnsDeps;
   readonly #ended = new Set<string>();
   #threadId = "";
-  #active: ActiveTurn | null = null;
-  #last: Promise<unknown> = Promise.resolve();
+  /** The first one is the running one, from the moment that it is asked for: an interrupt must find it. */
+  readonly #queue: ActiveTurn[] = [];
   /** The interrupt that is under way, its tidying included: the next turn starts after it. */
   #interrupting: Promise<void> = Promise.resolve();
 
@@ -55,8 +55,13 @@ export class Turns {
     this.#deps = deps;
   }
 
+  /** Whether the server is at work on a turn. */
   get isRunning(): boolean {
-    return this.#active !== null;
+    return this.#active?.sent ?? false;
+  }
+
+  get #active(): ActiveTurn | null {
+    return this.#queue[0] ?? null;
   }
 
   bind(threadId: string): void {
@@ -65,9 +70,11 @@ export class Turns {
 
   /** Runs one turn to its end, after those that were asked for before it. Never rejects. */
   run(start: TurnStart): Promise<TurnEnd> {
-    const end = this.#last.then(() => this.#run(start));
-    this.#last = end;
-    return end;
+    const turn = new ActiveTurn(this.#deps.clock.now(), start.method === "thread/compact/start");
+    const previous = this.#queue.at(-1)?.end;
+    this.#queue.push(turn);
+    void this.#begin(turn, start, previous);
+    return turn.end;
   }
 
   /** Whether a notice belongs to a turn that is over: background commands go on telling about themselves. */
@@ -102,14 +109,14 @@ export class Turns {
     }
   }
 
-  /** The protocol is over: the running turn fails with it. */
+  /** The protocol is over: the running turn fails with it, and those that wait. */
   connectionLost(reason: Error): void {
-    if (this.#active !== null) this.#settle(this.#active, failureOfEnd(reason, this.#deps.settings));
+    for (const turn of this.#queue.slice()) this.#settle(turn, failureOfEnd(reason, this.#deps.settings));
   }
 
   /** The session is being closed: the running turn ends here, and the server records it as interrupted. */
   abandon(): void {
-    if (this.#active !== null) this.#settle(this.#active, { kind: "interrupted" });
+    for (const turn of this.#queue.slice()) this.#settle(turn, { kind: "interrupted" });
   }
 
   /** Nobody answered the question in time: the turn is interrupted and ends with it. */
@@ -149,20 +156,13 @@ export class Turns {
     }
   }
 
-  async #run(start: TurnStart): Promise<TurnEnd> {
+  async #begin(turn: ActiveTurn, start: TurnStart, previous: Promise<unknown> | undefined): Promise<void> {
     const { channel, clock, settings } = this.#deps;
+    await previous;
     await this.#interrupting;
-    if (channel.closed !== null) return failureOfEnd(channel.closed, settings);
-    const turn = new ActiveTurn(clock.now(), start.method === "thread/compact/start");
-    this.#active = turn;
-    void this.#begin(turn, start);
-    return turn.end;
-  }
-
-  async #begin(turn: ActiveTurn, start: TurnStart): Promise<void> {
-    const { clock, settings } = this.#deps;
+    if (channel.closed !== null) return this.#settle(turn, failureOfEnd(channel.closed, settings));
     try {
-      const params = await start.params();
+      const params = turn.settled ? null : await start.params();
       if (turn.settled) return;
       turn.sent = true;
       turn.lastLifeAt = clock.now();
@@ -223,7 +223,7 @@ export class Turns {
     if (turn.id !== null) this.#remember(turn.id);
     // A turn that ends in the same breath as it starts has started all the same.
     if (turn.sent) this.#announce(turn);
-    if (this.#active === turn) this.#active = null;
+    this.#queue.splice(this.#queue.indexOf(turn), 1);
     this.#deps.settled();
     if (!turn.isCompaction) this.#deps.emit(eventOfEnd(turn.id, end));
     turn.settle(end);
