@@ -9,6 +9,8 @@ const TAG = "symphony-git-";
 
 /** Each fact on a line of its own behind a tag, so that what a login profile prints is no answer. */
 const SCRIPT = [
+  // A profile may have left an unfinished line.
+  "echo",
   `say() { printf '${TAG}%s=%s\\n' "$1" "$2"; }`,
   `ask() { ${SAFE_GIT} rev-parse "$@" 2>/dev/null; }`,
   `say workspace "$(pwd -P)"`,
