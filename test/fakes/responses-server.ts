@@ -104,10 +104,18 @@ function readRequest(index: number, headers: IncomingMessage["headers"], raw: st
   };
 }
 
-/** Starts the server; `decide` is asked once per POST, in order of arrival. */
-export async function startResponsesServer(decide: (request: ModelRequest) => ModelReply): Promise<ResponsesServer> {
+/** Starts the server; `decide` is asked once per POST, in order of arrival, and may take its time. */
+export async function startResponsesServer(
+  decide: (request: ModelRequest) => ModelReply | Promise<ModelReply>,
+): Promise<ResponsesServer> {
   const requests: ModelRequest[] = [];
   let reported = NO_TOKENS;
+  const answer = async (read: ModelRequest, response: ServerResponse): Promise<void> => {
+    const reply = await decide(read);
+    if (response.destroyed) return;
+    if (reply.kind === "answer" && reply.usage !== undefined) reported = addTokens(reported, reply.usage);
+    sendReply(response, reply, read.index);
+  };
   const server = createServer((request, response) => {
     let raw = "";
     request.setEncoding("utf8").on("data", (text: string) => (raw += text));
@@ -118,9 +126,7 @@ export async function startResponsesServer(decide: (request: ModelRequest) => Mo
       }
       const read = readRequest(requests.length, request.headers, raw);
       requests.push(read);
-      const reply = decide(read);
-      if (reply.kind === "answer" && reply.usage !== undefined) reported = addTokens(reported, reply.usage);
-      sendReply(response, reply, read.index);
+      void answer(read, response);
     });
   });
   server.listen(0, "127.0.0.1");
