@@ -236,3 +236,17 @@ describe("a look that fails", () => {
     expect(captured.warnings()).toHaveLength(3);
   });
 });
+
+describe("where there is no /proc", () => {
+  test("ps finds the tree: a group, and a session of its own under a living parent", async ({ expect }) => {
+    await using place = await makePlace();
+    const top = place.stray("by-ps", `${stubborn("mate")} & setsid ${stubborn("apart")} & echo $$ > "$D/top"; wait`);
+    const pids = [await place.pidFile("top"), await place.pidFile("mate"), await place.pidFile("apart")];
+    const table = createProcessTable("ps");
+    const row = await table.read(top.pid ?? 0);
+    const identity = { pid: top.pid ?? 0, startTime: row?.startTime ?? "", marker: "by-ps" };
+    const deps = { table, clock: systemClock, log: captureLog().log };
+    await endTree(createRunTree({ ...identity, processGroup: identity.pid }, deps), deps);
+    expect(await Promise.all(pids.map(isRunning))).toEqual([false, false, false]);
+  });
+});

@@ -124,7 +124,7 @@ describe("the scheduler's state", () => {
         expect(after.loadState().claims).toEqual(new Map([[ISSUE.id, claim]]));
         after.close();
       }),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 

@@ -30,7 +30,7 @@ function diagnose(error: unknown): { readonly code: string; readonly mend: strin
 }
 
 /** An error that says what was being done, to which file, and the mend; other errors as they are. */
-export function ledgerFailure(error: unknown, path: string, doing: string): unknown {
+function ledgerFailure(error: unknown, path: string, doing: string): unknown {
   const diagnosis = diagnose(error);
   if (diagnosis === null) return error;
   return new AppError(
