@@ -38,15 +38,20 @@ export async function shakeHands(request: HandshakeRequest): Promise<string | nu
   return version;
 }
 
-/** The version is only told as `<our client name>/<version> (...)`; another shape is another program's. */
+/**
+ * The version is only told as `<our client name>/<version> (...)`. Another program that speaks the protocol names itself, and its
+ * name stays with its version, which says nothing about the protocol's.
+ */
 export function agentVersion(userAgent: string | null): string | null {
-  const match = new RegExp(String.raw`^${CLIENT_NAME}/(\d+\.\d+\.\d+\S*)`).exec(userAgent ?? "");
-  return match?.[1] ?? null;
+  const match = /^([^/\s]+)\/(\d+\.\d+\.\d+\S*)/.exec(userAgent ?? "");
+  const [, product, version] = match ?? [];
+  if (version === undefined) return null;
+  return product === CLIENT_NAME ? version : `${product}/${version}`;
 }
 
 /** 0.0.0 is a build from source, whose age can't be told. */
 function isTooOld(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+  const [major, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
   if (version.startsWith("0.0.0")) return false;
   return major === OLDEST_USABLE.major && minor < OLDEST_USABLE.minor;
 }

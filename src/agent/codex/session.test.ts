@@ -121,7 +121,8 @@ describe("opening", () => {
     ["symphony/0.100.0", "0.100.0"],
     ["symphony/1.2.3-alpha.1 (x)", "1.2.3-alpha.1"],
     ["symphony/0.0.0 (built from source)", "0.0.0"],
-    ["another-program/0.1.0", null],
+    ["another-program/0.1.0 (x)", "another-program/0.1.0"],
+    ["no version here", null],
     [undefined, null],
   ])("works with %s", async (userAgent, version) => {
     const my = codexBench();
