@@ -7,6 +7,7 @@ import type { TrackerDeps } from "../registry.ts";
 import { LinearClient } from "./client.ts";
 import { Coalescer } from "./coalesce.ts";
 import { createCredentials } from "./credentials.ts";
+import { DeltaReads } from "./delta.ts";
 import { readProvider } from "./provider.ts";
 import { IssueReads } from "./reads.ts";
 import type { Snapshot } from "./snapshots.ts";
@@ -64,9 +65,12 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
   const reads = new IssueReads(client, provider.scope);
   const snapshots = new Snapshots({ client, clock, provider, settings });
   const warnings = new Warnings(log);
-  const refreshes = new Coalescer<Snapshot>(async (ids) =>
-    snapshots.of(await reads.byIds(ids, "refresh"), { lane: "refresh" }),
-  );
+  const deltas = new DeltaReads({ client, clock, scope: provider.scope, reads });
+  const refreshes = new Coalescer<Snapshot>(async (ids) => {
+    const found = await reads.byIds(ids, "refresh");
+    deltas.learn(ids, found);
+    return snapshots.of(found, { lane: "refresh" });
+  });
   return {
     kind: "linear",
     tools: [createLinearTool({ client, credentials, mode: provider.toolMode })],
@@ -78,7 +82,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
       return ids.length === 0 ? [] : demandAll(await refreshes.fetch(ids, signal));
     },
     async poll({ states, ids }, signal) {
-      const { candidates, tracked } = await reads.tick(states, ids, signal);
+      const { candidates, tracked } = await deltas.tick(states, ids, signal);
       const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
       return {
         candidates: warnings.keep(all.slice(0, candidates.length)),

@@ -7,6 +7,7 @@ import { describe, expect, it } from "vitest";
 import { priceOf } from "../../../test/fakes/linear/complexity.ts";
 import {
   candidatesDocument,
+  DELTA_DOCUMENT,
   ID_BATCH,
   ISSUE_PAGE,
   issuesByIdDocument,
@@ -45,6 +46,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   "tick of a view": tickDocument("view"),
   "issues by id": issuesByIdDocument("workspace"),
   "issues by id in a view": issuesByIdDocument("view"),
+  delta: DELTA_DOCUMENT,
   relations: RELATIONS_DOCUMENT,
   "more relations": MORE_RELATIONS_DOCUMENT,
   labels: LABELS_DOCUMENT,

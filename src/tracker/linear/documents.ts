@@ -67,6 +67,20 @@ export function issuesByIdDocument(root: IssueRoot): string {
 }${ISSUE_FRAGMENT}`;
 }
 
+/** What has changed in the scope since a time, the tracked issues, and the states of issues that block others. */
+export const DELTA_DOCUMENT = `query SymphonyDelta(
+  $changedFilter: IssueFilter!, $first: Int!, $trackedFilter: IssueFilter!, $tracked: Int!, $withTracked: Boolean!,
+  $relations: Int!, $watched: [ID!]!, $watchedCount: Int!, $withWatched: Boolean!
+) {
+  changed: issues(filter: $changedFilter, first: $first, orderBy: updatedAt, includeArchived: true) {
+    nodes { id updatedAt archivedAt trashed state { name } } pageInfo { hasNextPage endCursor }
+  }
+  ${listing("workspace", "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true", "@include(if: $withTracked) ")}
+  watched: issues(filter: { id: { in: $watched } }, first: $watchedCount, includeArchived: true) @include(if: $withWatched) {
+    nodes { id state { name } } pageInfo { hasNextPage endCursor }
+  }
+}${ISSUE_FRAGMENT}`;
+
 /** Relations of issues that have more than came with them. */
 export const RELATIONS_DOCUMENT = `query SymphonyRelations($ids: [ID!]!, $first: Int!, $relations: Int!) {
   issues(filter: { id: { in: $ids } }, first: $first, includeArchived: true) {

@@ -56,12 +56,15 @@ function nativeRefOf(node: IssueNode): { readonly [key: string]: JsonValue } {
   };
 }
 
+/** Whether open blockers hold an issue in this state. */
+export function isGated(node: IssueNode): boolean {
+  return normalizeState(node.state.name) === GATED_STATE;
+}
+
 /** Pure. `relations` are all inverse relations of the issue. */
 export function normalizeIssue(node: IssueNode, relations: readonly RelationNode[], context: NormalizeContext): Issue {
   const blockedBy = blockersOf(relations);
-  const isHeld =
-    normalizeState(node.state.name) === GATED_STATE &&
-    blockedBy.some((blocker) => isOpen(blocker, context.terminalStates));
+  const isHeld = isGated(node) && blockedBy.some((blocker) => isOpen(blocker, context.terminalStates));
   const isOurs =
     (context.assignee === null || node.assignee?.id === context.assignee) &&
     (context.delegate === null || node.delegate?.id === context.delegate);

@@ -28,8 +28,8 @@ export interface TickRecords {
 const SMALLEST_PAGE = 5;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
-/** Archived and trashed issues are no longer visible (contract), and a list may show an issue twice when it changes meanwhile. */
-function visible(nodes: readonly unknown[]): ReadIssue[] {
+/** Records of a list. Archived and trashed issues are no longer visible (contract), and one that changes meanwhile may be listed twice. */
+export function visible(nodes: readonly unknown[]): ReadIssue[] {
   const seen = new Set<string>();
   return nodes.map(readIssue).filter((record) => {
     const id = record.ok ? record.node.id : record.id;
@@ -39,7 +39,8 @@ function visible(nodes: readonly unknown[]): ReadIssue[] {
   });
 }
 
-function inStates(records: readonly ReadIssue[], states: readonly string[]): ReadIssue[] {
+/** The records in one of the states; a malformed one may be in any. */
+export function inStates(records: readonly ReadIssue[], states: readonly string[]): ReadIssue[] {
   const wanted = new Set(states.map(normalizeState));
   return records.filter((record) => !record.ok || wanted.has(normalizeState(record.node.state.name)));
 }
@@ -70,7 +71,7 @@ export class IssueReads {
     const { root, variables } = rootOf(this.#scope);
     const document = issuesByIdDocument(root);
     const nodes: unknown[] = [];
-    let left = this.#usable(ids);
+    let left = this.usable(ids);
     const wanted = new Set(left);
     let next = lane;
     while (left.length > 0) {
@@ -97,7 +98,7 @@ export class IssueReads {
   /** Candidates and tracked issues; one request while both fit on a page. */
   async tick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<TickRecords> {
     const names = distinctStates(states);
-    const wanted = this.#usable(ids);
+    const wanted = this.usable(ids);
     if (names.length === 0) return { candidates: [], tracked: await this.byIds(wanted, "poll", signal) };
     if (wanted.length === 0) return { candidates: await this.byStates(names, "poll", signal), tracked: [] };
     const batch = wanted.slice(0, Math.min(ID_BATCH, this.#pageSize));
@@ -182,22 +183,23 @@ export class IssueReads {
     const odd = batch.filter((id) => !UUID.test(id));
     if (reasonOf(error) !== "invalid_input" || odd.length === 0) throw error;
     for (const id of odd) this.#unusable.add(id);
-    return this.#usable(left);
+    return this.usable(left);
   }
 
   /** Distinct ids that may be asked for. */
-  #usable(ids: readonly string[]): string[] {
+  usable(ids: readonly string[]): string[] {
     return [...new Set(ids)].filter((id) => !this.#unusable.has(id));
   }
 }
 
-function wholePage(page: Page): Page {
+/** A page that must be the only one. */
+export function wholePage(page: Page): Page {
   if (page.endCursor === null) return page;
   throw new AppError("tracker_pagination", "Linear answered a batch of ids in pages", { retryable: true });
 }
 
 /** Only what was asked for, by id: Linear also answers to identifiers. A record without an id could be any of them. */
-function ofIds(records: readonly ReadIssue[], ids: ReadonlySet<string>): ReadIssue[] {
+export function ofIds(records: readonly ReadIssue[], ids: ReadonlySet<string>): ReadIssue[] {
   return records.filter((record) => {
     const id = record.ok ? record.node.id : record.id;
     return id === null || ids.has(id);

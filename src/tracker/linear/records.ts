@@ -92,6 +92,31 @@ export function nextCursor(info: z.infer<typeof pageInfo>, what: string): string
   throw new AppError("tracker_pagination", text, { retryable: true });
 }
 
+/** An instant that can be compared and reckoned with. */
+const instant = z.string().refine((value) => !Number.isNaN(Date.parse(value)));
+
+const lightIssue = z.object({
+  id: filled,
+  updatedAt: instant,
+  archivedAt: z.string().nullable(),
+  trashed: z.boolean().nullish(),
+  state: z.object({ name: filled }),
+});
+const issueState = lightIssue.pick({ id: true, state: true });
+
+export type LightIssue = z.infer<typeof lightIssue>;
+
+/** Just enough to see what has changed, or null where one of them can't be read. */
+export function readLightIssues(nodes: readonly unknown[]): readonly LightIssue[] | null {
+  return z.array(lightIssue).safeParse(nodes).data ?? null;
+}
+
+/** State names by issue id, or null where one of them can't be read. */
+export function readStates(nodes: readonly unknown[]): ReadonlyMap<string, string> | null {
+  const parsed = z.array(issueState).safeParse(nodes);
+  return parsed.success ? new Map(parsed.data.map((issue) => [issue.id, issue.state.name])) : null;
+}
+
 const labelList = z.object({ nodes: z.array(z.object({ id: z.string(), name: z.string() })) });
 
 /** Label ids and names. */

@@ -32,6 +32,11 @@ export function idFilter(scope: LinearScope, ids: readonly string[]): IssueFilte
   return { and: [...scopeFilters(scope), { id: { in: ids } }] };
 }
 
+/** Scope, and changed at or after an instant. */
+export function changedFilter(scope: LinearScope, since: string): IssueFilter {
+  return { and: [...scopeFilters(scope), { updatedAt: { gte: since } }] };
+}
+
 /** Trimmed, without blanks and without repeats that differ by case: an empty `or` would constrain nothing. */
 export function distinctStates(names: readonly string[]): string[] {
   const byKey = new Map<string, string>();
