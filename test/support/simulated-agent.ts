@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { COMPILE_CACHE } from "../../src/agent/simulated/command.ts";
 import { AppServerClient, type ClientOptions, type Params } from "../fakes/app-server-client.ts";
 
 const ENTRY = fileURLToPath(new URL("../../src/agent/simulated/main.ts", import.meta.url));
@@ -28,6 +29,7 @@ export async function launchSimulated(dir: string, cwd: string, launch: Launch =
     PATH: process.env["PATH"] ?? "",
     HOME: dir,
     SYMPHONY_SIMULATED_HOME: join(dir, "home"),
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
   };
   if (launch.tickets !== undefined) {
     const script = join(dir, "script.json");

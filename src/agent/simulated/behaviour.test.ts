@@ -22,7 +22,9 @@ describe("the ticket of a thread", () => {
 describe("the command for codex.command", () => {
   test("quotes every path and puts the options in front as environment", () => {
     const command = simulatedAgentCommand({ script: "/a b/it's.json", home: "/h" });
-    expect(command).toMatch(/^SYMPHONY_SIMULATED_SCRIPT='\/a b\/it'\\''s\.json' SYMPHONY_SIMULATED_HOME='\/h' '/);
+    expect(command).toMatch(
+      /^NODE_COMPILE_CACHE='[^']+' SYMPHONY_SIMULATED_SCRIPT='\/a b\/it'\\''s\.json' SYMPHONY_SIMULATED_HOME='\/h' '/,
+    );
     expect(command).toMatch(/simulated\/main\.ts'$/);
   });
 });

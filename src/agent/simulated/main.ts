@@ -24,6 +24,8 @@ function refuse(error: unknown): never {
 }
 
 function main(): void {
+  // It was for this process; the commands of a script shall not see it.
+  delete process.env["NODE_COMPILE_CACHE"];
   const home = simulatedHome(process.env);
   const store = new RolloutStore(home);
   const commands = new Commands();
