@@ -20,9 +20,11 @@ import { changeOf, ended, makeLedgerPlace, started, type LedgerPlace } from "../
 async function filledPlace(end: "closed" | "killed"): Promise<LedgerPlace> {
   const place = await makeLedgerPlace();
   const ledger = place.open();
-  for (let number = 0; number < 200; number += 1) {
-    ledger.commit(changeOf({ facts: [started(`run-${number}`, number), ended(`run-${number}`, number + 1)] }));
-  }
+  const runs = Array.from({ length: 200 }, (_, number) => [
+    started(`run-${number}`, number),
+    ended(`run-${number}`, number + 1),
+  ]);
+  ledger.commit(changeOf({ facts: runs.flat() }));
   ledger.close();
   if (end === "killed") {
     const hand = new Database(place.path);

@@ -84,7 +84,7 @@ describe("check", () => {
   test("finds damage inside the file", async () => {
     await using place = await makeLedgerPlace();
     const ledger = place.open();
-    for (let number = 0; number < 50; number += 1) fullRun(ledger, `run-${number}`, number, number + 1);
+    ledger.commit(changeOf({ facts: Array.from({ length: 400 }, (_, number) => started(`run-${number}`, number)) }));
     ledger.close();
     const bytes = readFileSync(place.path);
     bytes.fill(0xee, 4096 * 24, 4096 * 26);
