@@ -10,6 +10,7 @@ import { lockDaemon } from "../ledger/lock.ts";
 import { stateFiles } from "../ledger/state-files.ts";
 import { DEMO_FILES, DEMO_TICKETS, demoLayout, ticketFile, workflowFile, type DemoLayout } from "./demo-board.ts";
 import { demoScript } from "./demo-script.ts";
+import { plainLine } from "./terminal-text.ts";
 
 /** Tells a demo's folder from anybody else's, which is never touched. Written last, so it also says that the folder is whole. */
 const MARKER = ".symphony-demo";
@@ -124,14 +125,18 @@ async function build(layout: DemoLayout, now: number, final: DemoLayout = layout
   );
 }
 
-/** The user's own git settings (signing, hooks, templates) are none of the demo's business. */
-export const GIT_ENV = { GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+/** What git must not hear of: variables as a git hook sets them, and the user's own settings (signing, hooks, templates). */
+export function environmentWithoutGit(env: Environment): NodeJS.ProcessEnv {
+  const others = Object.entries(env).filter(([name]) => !name.startsWith("GIT_"));
+  return { ...Object.fromEntries(others), GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" };
+}
+
 const IDENTITY = ["-c", "user.name=Symphony demo", "-c", "user.email=demo@demo.invalid"];
 
 async function makeRepository(path: string): Promise<void> {
   await mkdir(path);
   for (const [name, content] of Object.entries(DEMO_FILES)) await writeFile(join(path, name), content);
-  const git = execa({ cwd: path, env: GIT_ENV, stdin: "ignore" });
+  const git = execa({ cwd: path, env: environmentWithoutGit(process.env), extendEnv: false, stdin: "ignore" });
   try {
     await git`git init --quiet --initial-branch=main`;
     await git`git add --all`;
@@ -139,7 +144,7 @@ async function makeRepository(path: string): Promise<void> {
   } catch (error) {
     throw new AppError(
       "usage",
-      `making the demo's git repository failed: ${errorMessage(error)}; the demo needs git 2.28 or newer`,
+      `making the demo's git repository failed: ${plainLine(errorMessage(error))}; the demo needs git 2.28 or newer`,
       { path },
       { cause: error },
     );
@@ -151,14 +156,10 @@ export async function removeDemo(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true, maxRetries: 3 });
 }
 
-/** Removes all but the ledger. */
+/** Removes all but the ledger. Nobody may have it open: its write-ahead log is empty then, and only left by a reader. */
 export async function keepLedgerOnly(layout: DemoLayout): Promise<void> {
-  const { ledger, dir } = stateFiles(layout.state);
-  const names = await readdir(layout.dir);
-  const inside = await readdir(dir);
-  const doomed = [
-    ...names.map((name) => join(layout.dir, name)).filter((path) => path !== layout.state),
-    ...inside.map((name) => join(dir, name)).filter((path) => !path.startsWith(ledger)),
-  ];
-  await Promise.all(doomed.map(removeDemo));
+  const { ledger } = stateFiles(layout.state);
+  const below = async (dir: string): Promise<readonly string[]> => (await readdir(dir)).map((name) => join(dir, name));
+  const paths = [...(await below(layout.dir)), ...(await below(layout.state))];
+  await Promise.all(paths.filter((path) => path !== layout.state && path !== ledger).map(removeDemo));
 }

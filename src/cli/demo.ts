@@ -57,13 +57,10 @@ async function openPlace({ keep, dir }: DemoOptions): Promise<places.DemoPlace> 
   return places.openKeptDemo(dir ?? places.keptDemoDirectory(process.env), now, isFinished);
 }
 
-/**
- * A demo runs the same wherever it is started: git's variables (as a git hook sets them), the user's git settings and a slow or noisy
- * shell profile are left out of it.
- */
+/** A demo runs the same wherever it is started: without the user's git settings, and without a slow or noisy shell profile. */
 function demoEnvironment({ agentHome }: DemoLayout): NodeJS.ProcessEnv {
-  const others = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_") && name !== "BASH_ENV");
-  return { ...Object.fromEntries(others), ...places.GIT_ENV, HOME: agentHome };
+  const { BASH_ENV: _, ...env } = places.environmentWithoutGit(process.env);
+  return { ...env, HOME: agentHome };
 }
 
 /** One demo with its daemon. */

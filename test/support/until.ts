@@ -13,8 +13,12 @@ function isReady<T>(answer: T): answer is Ready<T> {
 }
 
 /** Asks `probe` until it answers something other than undefined, null or false, and answers that. Fails by naming `what`. */
-export async function until<T>(what: string, probe: () => T | Promise<T>): Promise<Ready<T>> {
-  const deadline = performance.now() + DEADLINE_MS;
+export async function until<T>(
+  what: string,
+  probe: () => T | Promise<T>,
+  deadlineMs: number = DEADLINE_MS,
+): Promise<Ready<T>> {
+  const deadline = performance.now() + deadlineMs;
   for (;;) {
     const answer = await probe();
     if (isReady(answer)) return answer;
