@@ -4,7 +4,7 @@ import type { Secret, Settings } from "../../domain/settings.ts";
 export type DaemonEnv = Readonly<Record<string, string | undefined>>;
 
 /** Carried by everything that a run starts, so that it is found again after a crash. */
-export const RUN_MARKER_NAME = "SYMPHONY_RUN_MARKER";
+const RUN_MARKER_NAME = "SYMPHONY_RUN_MARKER";
 
 const CORE_NAMES = new Set([
   "HOME",

@@ -42,7 +42,7 @@ export async function shakeHands(request: HandshakeRequest): Promise<string | nu
  * The version is only told as `<our client name>/<version> (...)`. Another program that speaks the protocol names itself, and its
  * name stays with its version, which says nothing about the protocol's.
  */
-export function agentVersion(userAgent: string | null): string | null {
+function agentVersion(userAgent: string | null): string | null {
   const match = /^([^/\s]+)\/(\d+\.\d+\.\d+\S*)/.exec(userAgent ?? "");
   const [, product, version] = match ?? [];
   if (version === undefined) return null;

@@ -4,7 +4,7 @@
  * The longest line that is kept. The longest one measured is 30 MB (a final message repeated by `turn/completed`), and a data
  * URL of 40 MB was accepted.
  */
-export const MAX_LINE_BYTES = 64 * 1024 * 1024;
+const MAX_LINE_BYTES = 64 * 1024 * 1024;
 
 /** A buffer that grew beyond this for one huge line is given back afterwards. */
 const KEPT_BUFFER_BYTES = 1024 * 1024;

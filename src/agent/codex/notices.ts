@@ -58,6 +58,7 @@ export function readNotice(method: string, params: unknown): Notice {
     case "deprecationNotice":
     case "guardianWarning":
     case "model/rerouted":
+    case "mcpServer/startupStatus/updated":
       return readWarning(method, params) ?? { kind: "other", method };
     default:
       return readPlaced(method, params) ?? { kind: "other", method };
@@ -130,8 +131,19 @@ function readWarning(method: string, params: unknown): Notice | null {
     const from = stringAt(params, "fromModel") ?? "?";
     return { kind: "warning", text: `the model was changed from ${from} to ${stringAt(params, "toModel") ?? "?"}` };
   }
+  if (method === "mcpServer/startupStatus/updated") return readMcpStart(params);
   const text = stringAt(params, "message") ?? stringAt(params, "summary");
   const details = stringAt(params, "details");
   if (text === null) return null;
   return { kind: "warning", text: details === null ? text : `${text} (${details})` };
+}
+
+/** An MCP server of the agent's own that didn't come up: its tools are missing, and nothing else says so. */
+function readMcpStart(params: unknown): Notice | null {
+  if (stringAt(params, "status") !== "failed") return null;
+  const reason = stringAt(params, "error") ?? "no reason given";
+  return {
+    kind: "warning",
+    text: `the agent's MCP server "${stringAt(params, "name") ?? "?"}" did not start: ${reason}`,
+  };
 }

@@ -84,6 +84,12 @@ describe("what other notifications become", () => {
     ["warning", { message: "careful" }, { kind: "warning", text: "careful" }],
     ["configWarning", { summary: "odd", details: "line 3" }, { kind: "warning", text: "odd (line 3)" }],
     [
+      "mcpServer/startupStatus/updated",
+      { name: "db", status: "failed", error: "timed out" },
+      { kind: "warning", text: `the agent's MCP server "db" did not start: timed out` },
+    ],
+    ["mcpServer/startupStatus/updated", { name: "db", status: "ready" }, null],
+    [
       "model/rerouted",
       { fromModel: "a", toModel: "b" },
       { kind: "warning", text: "the model was changed from a to b" },

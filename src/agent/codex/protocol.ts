@@ -7,9 +7,6 @@ export interface InitializeParams {
   readonly capabilities: { readonly experimentalApi: boolean; readonly optOutNotificationMethods: readonly string[] };
 }
 
-/** `sandbox` of thread/start and thread/resume: kebab names. */
-export type SandboxMode = "read-only" | "workspace-write" | "danger-full-access";
-
 /** `sandboxPolicy` of turn/start: camel-case types. What a workflow sets itself is passed through unchanged. */
 export type SandboxPolicy =
   | {
@@ -33,6 +30,7 @@ export interface DynamicToolSpec {
 export interface ThreadParams {
   readonly cwd: string;
   readonly approvalPolicy: unknown;
+  /** Kebab names: `read-only`, `workspace-write`, `danger-full-access`. */
   readonly sandbox: string;
   readonly config: JsonObject;
   readonly approvalsReviewer?: string;

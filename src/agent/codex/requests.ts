@@ -126,13 +126,21 @@ export class Requests {
     emit({ kind: "turn_input_required", method });
     const answer = await questions.ask(question, id);
     this.#deps.closed(threadId, question.id);
-    return this.#reply(method, approval, answer);
+    return this.#reply(method, approval, answer, "person");
   }
 
-  #reply(method: string, approval: Approval, answer: QuestionAnswer | null): unknown {
+  /** What a person approved is no automatic approval: it is only noted. */
+  #reply(
+    method: string,
+    approval: Approval,
+    answer: QuestionAnswer | null,
+    by: "policy" | "person" = "policy",
+  ): unknown {
     const accepted = answer?.accept === true ? approval.accept(answer.text) : null;
     const subject = approval.subject === null ? null : bounded(approval.subject, SUBJECT_CHARS);
-    this.#deps.emit({ kind: accepted === null ? "approval_declined" : "approval_auto_approved", method, subject });
+    if (accepted === null) this.#deps.emit({ kind: "approval_declined", method, subject });
+    else if (by === "policy") this.#deps.emit({ kind: "approval_auto_approved", method, subject });
+    else this.#deps.emit({ kind: "notification", method });
     return accepted ?? approval.decline();
   }
 }

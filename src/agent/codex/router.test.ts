@@ -38,6 +38,7 @@ describe("life", () => {
     const before = my.recorder.open.length;
     await my.clock.advance(1000);
     my.server.notify(method, params);
+    await my.clock.advance(1000);
     my.server.notify("item/agentMessage/delta", { turnId: "turn-1", itemId: "m", delta: "x" });
     await until("the delta is told", () => my.recorder.open.length > before);
     expect(my.recorder.open).toHaveLength(before + 1);
@@ -54,6 +55,7 @@ describe("life", () => {
     await my.clock.advance(1000);
     my.server.notify("item/commandExecution/outputDelta", { turnId: old.id, itemId: "c", delta: "log" });
     my.server.notify("item/started", { turnId: old.id, item: { id: "late", type: "commandExecution" } });
+    await my.clock.advance(1000);
     my.server.notify("item/agentMessage/delta", { turnId: id, itemId: "m", delta: "x" });
     await until("the delta is told", () => my.recorder.open.length > before);
     expect(my.recorder.open.slice(before)).toEqual([0]);

@@ -125,6 +125,7 @@ export class Router {
 
   /** Reconnect notices, late items of old turns and talk about other things are no sign of life. */
   #isLife(method: string, notice: Notice): boolean {
+    if (NO_LIFE.test(method)) return false;
     switch (notice.kind) {
       case "error":
         return !notice.willRetry;
@@ -133,9 +134,8 @@ export class Router {
       case "request_resolved":
         return false;
       case "tokens":
-        return true;
       case "other":
-        return !NO_LIFE.test(method);
+        return true;
       default:
         return !this.#deps.turns.isLate(notice.turnId);
     }

@@ -5,7 +5,7 @@ import type { ThreadParams, ThreadResumeParams, ThreadStartParams, TurnStartPara
 import { cutAt } from "./reading.ts";
 
 /** The app-server takes no more text per turn (`input_too_large` above it). */
-export const MAX_INPUT_CHARS = 1_048_576;
+const MAX_INPUT_CHARS = 1_048_576;
 const SERVICE_NAME = "symphony";
 
 function threadParams({ settings, workspacePath }: SessionRequest): ThreadParams {

@@ -52,7 +52,9 @@ async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: st
     // Bound before the answer: the old total of the thread comes right behind it.
     deps.bind(bound);
     try {
-      return await threadRequest(deps, request, { method: "thread/resume", params });
+      const threadId = await threadRequest(deps, request, { method: "thread/resume", params });
+      deps.bind(threadId);
+      return threadId;
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const refusal = resumeRefusal(error);

@@ -10,6 +10,7 @@ import type { Channel } from "./channel.ts";
 import { failureOfEnd, failureOfRequest, failureOfTurn, isNoActiveTurn } from "./failures.ts";
 import { interruptAndClean } from "./interrupt.ts";
 import type { Notice, TurnView } from "./notices.ts";
+import type { TurnSteerParams } from "./protocol.ts";
 import { objectAt, stringAt } from "./reading.ts";
 import { lookForEnd } from "./recovery.ts";
 import { textInput } from "./thread-params.ts";
@@ -145,11 +146,8 @@ export class Turns {
     await turn?.started;
     if (turn === null || turn.settled || turn.id === null) throw noTurn();
     try {
-      await this.#request("turn/steer", {
-        threadId: this.#threadId,
-        expectedTurnId: turn.id,
-        input: [textInput(text)],
-      });
+      const params: TurnSteerParams = { threadId: this.#threadId, expectedTurnId: turn.id, input: [textInput(text)] };
+      await this.#request("turn/steer", params);
     } catch (error) {
       if (isNoActiveTurn(error)) throw noTurn(error);
       throw error;
