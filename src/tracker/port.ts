@@ -1,6 +1,6 @@
 /** What the daemon needs of any issue tracker (section 11). Every adapter passes test/contract/tracker-contract.ts. */
 import type { IssueId } from "../domain/ids.ts";
-import type { Issue } from "../domain/issue.ts";
+import type { Issue, JsonValue } from "../domain/issue.ts";
 import type { Tool } from "../domain/tool.ts";
 
 /** Both answers of one combined read. */
@@ -21,6 +21,8 @@ export interface Tracker {
   fetchIssuesByIds(ids: readonly IssueId[], signal?: AbortSignal): Promise<readonly Issue[]>;
   /** Candidates in `states` and the tracked `ids` in as few requests as the tracker allows. */
   poll?(query: { states: readonly string[]; ids: readonly IssueId[] }, signal?: AbortSignal): Promise<PollAnswer>;
+  /** Figures for the status, such as what is left of a rate limit. */
+  usage?(): { readonly [key: string]: JsonValue };
   /** Bound to a session when it starts. */
   readonly tools: readonly Tool[];
   /** Frees sockets and watchers. */

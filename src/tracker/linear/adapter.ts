@@ -71,6 +71,13 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
     deltas.learn(ids, found);
     return snapshots.of(found, { lane: "refresh" });
   });
+  let isBudgetSaid = false;
+  const sayBudget = (): void => {
+    const { requests, complexity } = client.budget.reading();
+    if (isBudgetSaid || requests === null) return;
+    isBudgetSaid = true;
+    log.info({ requests, complexity }, "Linear's hourly budget of this credential");
+  };
   return {
     kind: "linear",
     tools: [createLinearTool({ client, credentials, mode: provider.toolMode })],
@@ -81,14 +88,16 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
     async fetchIssuesByIds(ids, signal) {
       return ids.length === 0 ? [] : demandAll(await refreshes.fetch(ids, signal));
     },
-    async poll({ states, ids }, signal) {
-      const { candidates, tracked } = await deltas.tick(states, ids, signal);
+    async poll(query, signal) {
+      const { candidates, tracked } = await deltas.tick(query, signal);
+      sayBudget();
       const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
       return {
         candidates: warnings.keep(all.slice(0, candidates.length)),
         tracked: demandAll(all.slice(candidates.length)),
       };
     },
+    usage: () => client.budget.reading(),
     close() {
       client.close();
       return Promise.resolve();

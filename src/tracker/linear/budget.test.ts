@@ -41,7 +41,7 @@ describe("Linear's budget", () => {
   it("lets everything pass until it has heard of limits", () => {
     const budget = new Budget(new ManualClock());
     for (const lane of ["refresh", "poll", "tool_change", "tool_read"] as const) budget.admit(lane);
-    expect(budget.reading()).toEqual({ requests: null, complexity: null, throttledUntil: null, sent: 4, points: 0 });
+    expect(budget.reading()).toEqual({ requests: null, complexity: null, throttled_until: null, sent: 4, points: 0 });
   });
 
   it.each([
@@ -90,9 +90,9 @@ describe("Linear's budget", () => {
     budget.learn(headersOf({ requests: 99 }, { "x-complexity": "1616" }));
     await clock.advance(360_000);
     expect(budget.reading()).toEqual({
-      requests: { limit: 2_500, remaining: 349, resetAt: 1_767_229_200_000 },
-      complexity: { limit: 3_000_000, remaining: 3_000_000, resetAt: null },
-      throttledUntil: null,
+      requests: { limit: 2_500, remaining: 349, reset_at: "2026-01-01T01:00:00.000Z" },
+      complexity: { limit: 3_000_000, remaining: 3_000_000, reset_at: null },
+      throttled_until: null,
       sent: 1,
       points: 1_616,
     });
@@ -111,9 +111,9 @@ describe("Linear's budget", () => {
     budget.throttle(new Headers({ "x-ratelimit-requests-remaining": "0", "x-ratelimit-requests-reset": far }));
     budget.throttle(null);
     expect(opensIn("refresh")).toBe(600_000);
-    expect(budget.reading().throttledUntil).toBe(clock.now() + 600_000);
+    expect(budget.reading().throttled_until).toBe("2026-01-01T00:10:00.000Z");
     await clock.advance(600_000);
     expect(opensIn("refresh")).toBeNull();
-    expect(budget.reading().throttledUntil).toBeNull();
+    expect(budget.reading().throttled_until).toBeNull();
   });
 });

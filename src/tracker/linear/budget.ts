@@ -5,23 +5,23 @@ import type { Clock } from "../../lib/clock.ts";
 /** What a request is for; the less it can wait, the deeper it may dip into the buckets. */
 export type Lane = "refresh" | "poll" | "tool_change" | "tool_read";
 
-/** One bucket as last heard of; amounts are requests or points, `resetAt` is epoch ms. */
-export interface BucketReading {
+/** One bucket as it is now; amounts are requests or points, `reset_at` is an RFC 3339 instant. A type, so that it is a JsonValue. */
+export type BucketReading = {
   readonly limit: number;
   readonly remaining: number;
-  readonly resetAt: number | null;
-}
+  readonly reset_at: string | null;
+};
 
-/** What status and log show. */
-export interface BudgetReading {
+/** What status and log show; buckets are null until an answer has told of them. */
+export type BudgetReading = {
   readonly requests: BucketReading | null;
   readonly complexity: BucketReading | null;
-  /** Epoch ms until which nothing is sent, or null. */
-  readonly throttledUntil: number | null;
+  /** RFC 3339 instant until which nothing is sent, or null. */
+  readonly throttled_until: string | null;
   /** Requests sent since start, and points that they cost. */
   readonly sent: number;
   readonly points: number;
-}
+};
 
 /** The slice of a response's headers that is read. */
 export interface HeaderReader {
@@ -120,19 +120,25 @@ export class Budget {
 
   reading(): BudgetReading {
     const now = this.#clock.now();
-    const show = (bucket: Bucket | null): BucketReading | null =>
-      bucket === null
-        ? null
-        : { limit: bucket.limit, remaining: Math.floor(estimate(bucket, now)), resetAt: bucket.resetAt };
     return {
-      requests: show(this.#requests),
-      complexity: show(this.#complexity),
-      throttledUntil: now < this.#throttledUntil ? this.#throttledUntil : null,
+      requests: show(this.#requests, now),
+      complexity: show(this.#complexity, now),
+      throttled_until: now < this.#throttledUntil ? new Date(this.#throttledUntil).toISOString() : null,
       sent: this.#sent,
       points: this.#points,
     };
   }
 }
+
+function show(bucket: Bucket | null, now: number): BucketReading | null {
+  if (bucket === null) return null;
+  const { limit, resetAt } = bucket;
+  const reset_at = resetAt === null || resetAt > MAX_INSTANT ? null : new Date(resetAt).toISOString();
+  return { limit, remaining: Math.floor(estimate(bucket, now)), reset_at };
+}
+
+/** Dates end here. */
+const MAX_INSTANT = 8.64e15;
 
 /** Buckets leak: they refill all the time at their limit per hour. */
 function estimate(bucket: Bucket, now: number): number {

@@ -6,7 +6,7 @@ import { DELTA_DOCUMENT, ID_BATCH, ISSUE_PAGE, RELATIONS_WITH_ISSUE } from "./do
 import { reasonOf } from "./failures.ts";
 import { isGated } from "./normalize.ts";
 import type { LinearScope } from "./provider.ts";
-import type { IssueReads, TickRecords } from "./reads.ts";
+import type { IssueReads, TickQuery, TickRecords } from "./reads.ts";
 import { inStates, ofIds, visible, wholePage } from "./reads.ts";
 import type { IssueNode, LightIssue, ReadIssue } from "./records.ts";
 import { readLightIssues, readPage, readStates } from "./records.ts";
@@ -71,15 +71,17 @@ export class DeltaReads {
   }
 
   /** A board that fits on one page is always read whole: that is one request either way. */
-  async tick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<TickRecords> {
-    const names = distinctStates(states);
-    const usableIds = this.#deps.reads.usable(ids);
-    const listing = this.#usableListing(names);
-    const answer = listing === null ? null : await this.#update(listing, usableIds, signal);
+  async tick(query: TickQuery, signal?: AbortSignal): Promise<TickRecords> {
+    const states = distinctStates(query.states);
+    const ids = this.#deps.reads.usable(query.ids);
+    const listing = this.#usableListing(states);
+    const answer = listing === null ? null : await this.#update(listing, ids, signal);
     if (answer !== null) return answer;
     const readAt = this.#deps.clock.now();
-    const records = await this.#deps.reads.tick(names, usableIds, signal);
-    this.#listing = this.#startListing(names, readAt, records.candidates);
+    // After a delta that did not do, the tick has begun and must come to its end.
+    const lane = listing === null ? "poll" : "refresh";
+    const records = await this.#deps.reads.tick({ states, ids }, lane, signal);
+    this.#listing = this.#startListing(states, readAt, records.candidates);
     return records;
   }
 

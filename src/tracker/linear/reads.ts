@@ -24,6 +24,12 @@ export interface TickRecords {
   readonly tracked: readonly ReadIssue[];
 }
 
+/** What a tick asks for. */
+export interface TickQuery {
+  readonly states: readonly string[];
+  readonly ids: readonly string[];
+}
+
 /** A page this small that is still too complex is no matter of its size. */
 const SMALLEST_PAGE = 5;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
@@ -96,15 +102,15 @@ export class IssueReads {
   }
 
   /** Candidates and tracked issues; one request while both fit on a page. */
-  async tick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<TickRecords> {
-    const names = distinctStates(states);
-    const wanted = this.usable(ids);
-    if (names.length === 0) return { candidates: [], tracked: await this.byIds(wanted, "poll", signal) };
-    if (wanted.length === 0) return { candidates: await this.byStates(names, "poll", signal), tracked: [] };
+  async tick(query: TickQuery, lane: Lane, signal?: AbortSignal): Promise<TickRecords> {
+    const names = distinctStates(query.states);
+    const wanted = this.usable(query.ids);
+    if (names.length === 0) return { candidates: [], tracked: await this.byIds(wanted, lane, signal) };
+    if (wanted.length === 0) return { candidates: await this.byStates(names, lane, signal), tracked: [] };
     const batch = wanted.slice(0, Math.min(ID_BATCH, this.#pageSize));
     let data: unknown;
     try {
-      data = await this.#sendTick(names, batch, signal);
+      data = await this.#sendTick({ states: names, ids: batch }, lane, signal);
     } catch (error) {
       if (!this.#shrink(error) && reasonOf(error) !== "invalid_input") throw error;
       // Too complex together, or an id that Linear can't read: the two separate reads know what to do about either.
@@ -121,7 +127,7 @@ export class IssueReads {
     };
   }
 
-  #sendTick(states: readonly string[], ids: readonly string[], signal?: AbortSignal): Promise<unknown> {
+  #sendTick({ states, ids }: TickQuery, lane: Lane, signal?: AbortSignal): Promise<unknown> {
     const { root, variables } = rootOf(this.#scope);
     return this.#client.query({
       document: tickDocument(root),
@@ -132,7 +138,7 @@ export class IssueReads {
         first: this.#pageSize,
         relations: RELATIONS_WITH_ISSUE,
       },
-      lane: "poll",
+      lane,
       signal,
     });
   }
