@@ -2,12 +2,14 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { AppServerClient } from "../fakes/app-server-client.ts";
 
 /** The version that the protocol was measured on. */
-export const CODEX_VERSION = "0.171.0";
+const CODEX_VERSION = "0.171.0";
 
 const run = promisify(execFile);
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
@@ -30,7 +32,7 @@ export async function installCodex(): Promise<string> {
 }
 
 /** A config.toml with which codex talks to `baseUrl` and to nothing else. */
-export function offlineConfig(baseUrl: string): string {
+function offlineConfig(baseUrl: string): string {
   const features = ["apps", "plugins", "remote_plugin", "plugin_sharing", "tool_suggest", "skill_search", "memories"];
   const off = [...features, "image_generation", "enable_request_compression", "unbounded_connection_retries"];
   return `model = "gpt-5.5"
@@ -64,4 +66,18 @@ export async function makeCodexHome(parent: string, baseUrl: string): Promise<st
   await mkdir(home, { mode: 0o700 });
   await writeFile(join(home, "config.toml"), offlineConfig(baseUrl));
   return home;
+}
+
+/** The turn policy where codex's own sandbox can't run, as in containers without user namespaces: there every command would fail. */
+export const FULL_ACCESS = { type: "dangerFullAccess" } as const;
+
+/** Whether a sandboxed command can run here. `env` names a codex home. */
+export async function sandboxWorks(env: Readonly<Record<string, string>>): Promise<boolean> {
+  const command: [string, ...string[]] = [await installCodex(), "app-server"];
+  await using client = new AppServerClient({ command, cwd: tmpdir(), env });
+  await client.initialize();
+  const probe = { command: ["true"], sandboxPolicy: { type: "workspaceWrite" }, timeoutMs: 10_000 };
+  const { exitCode } = await client.request("command/exec", probe);
+  await client.close();
+  return exitCode === 0;
 }

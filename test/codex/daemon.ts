@@ -6,11 +6,11 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isRecord } from "../../src/agent/simulated/wire.ts";
-import { AppServerClient, type Params } from "../fakes/app-server-client.ts";
+import type { Params } from "../fakes/app-server-client.ts";
 import type { ResponsesServer } from "../fakes/responses-server.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { until } from "../support/until.ts";
-import { installCodex, makeCodexHome } from "./codex-binary.ts";
+import { FULL_ACCESS, installCodex, makeCodexHome, sandboxWorks } from "./codex-binary.ts";
 
 const CLI = fileURLToPath(new URL("../../src/cli/bin.ts", import.meta.url));
 
@@ -69,11 +69,12 @@ export class DaemonBench implements AsyncDisposable {
 
   /** Front matter for the real binary; JSON is YAML. Keys of `more` are laid over it, one level deep. */
   async writeWorkflow(more: Readonly<Record<string, Params>>, prompt: string): Promise<void> {
+    const access = (await sandboxWorks(this.env)) ? {} : { turn_sandbox_policy: FULL_ACCESS };
     const base: Record<string, Params> = {
       polling: { interval_ms: 250 },
       workspace: { root: this.workspaces },
       hooks: { after_create: "git init -q" },
-      codex: { command: `'${await installCodex()}' app-server`, ...(await sandboxSettings(this)) },
+      codex: { command: `'${await installCodex()}' app-server`, ...access },
     };
     for (const [key, value] of Object.entries(more)) base[key] = { ...base[key], ...value };
     await writeFile(join(this.dir, "WORKFLOW.md"), `---\n${JSON.stringify(base, null, 2)}\n---\n${prompt}\n`);
@@ -155,18 +156,4 @@ export class DaemonBench implements AsyncDisposable {
     }
     await this.#dispose();
   }
-}
-
-/**
- * Where codex's sandbox works, the daemon's own default policy; where it can't (containers without user namespaces), full access,
- * because there every command of the agent would fail.
- */
-async function sandboxSettings(bench: DaemonBench): Promise<Params> {
-  const command: [string, ...string[]] = [await installCodex(), "app-server"];
-  await using client = new AppServerClient({ command, cwd: bench.dir, env: bench.env });
-  await client.initialize();
-  const probe = { command: ["true"], sandboxPolicy: { type: "workspaceWrite" }, timeoutMs: 10_000 };
-  const { exitCode } = await client.request("command/exec", probe);
-  await client.close();
-  return exitCode === 0 ? {} : { turn_sandbox_policy: { type: "dangerFullAccess" } };
 }

@@ -6,7 +6,7 @@ import { type Thread, turnView } from "./thread.ts";
 import { addResponse, type ResponseTokens, type ThreadUsage } from "./usage.ts";
 
 /** Thrown into whatever a turn is doing when the turn has ended from outside. */
-export class TurnOver extends Error {
+class TurnOver extends Error {
   override readonly name = "TurnOver";
 }
 
