@@ -62,7 +62,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
   }
   const credentials = createCredentials(provider.credential, clock);
   const client = new LinearClient({ endpoint: provider.endpoint, credentials, clock });
-  const reads = new IssueReads(client, provider.scope);
+  const reads = new IssueReads(client, provider.scope, settings.tracker.terminalStates);
   const snapshots = new Snapshots({ client, clock, provider, settings });
   const warnings = new Warnings(log);
   const deltas = new DeltaReads({ client, clock, scope: provider.scope, reads });

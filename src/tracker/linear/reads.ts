@@ -60,9 +60,12 @@ export class IssueReads {
   /** Ids that can't be Linear's and that it has refused; no such issue is visible. */
   readonly #unusable = new Set<string>();
 
-  constructor(client: LinearClient, scope: LinearScope) {
+  readonly #terminalStates: readonly string[];
+
+  constructor(client: LinearClient, scope: LinearScope, terminalStates: readonly string[]) {
     this.#client = client;
     this.#scope = scope;
+    this.#terminalStates = terminalStates;
   }
 
   /** Every visible issue of the scope in one of the states. */
@@ -74,7 +77,33 @@ export class IssueReads {
 
   /** Every visible issue of the scope with one of the ids. */
   async byIds(ids: readonly string[], lane: Lane, signal?: AbortSignal): Promise<readonly ReadIssue[]> {
-    const { root, variables } = rootOf(this.#scope);
+    const found = await this.#readIds(this.#scope, ids, lane, signal);
+    return [...found, ...(await this.#endedOutsideView(ids, found, signal))];
+  }
+
+  /**
+   * A view that shows open issues alone loses one that ends, but an ended issue is not a vanished one: those that the view no longer
+   * shows are looked for without it, and count when they are in a terminal state.
+   */
+  async #endedOutsideView(
+    ids: readonly string[],
+    found: readonly ReadIssue[],
+    signal?: AbortSignal,
+  ): Promise<readonly ReadIssue[]> {
+    if (this.#scope.view === null) return [];
+    const seen = new Set(found.map((record) => (record.ok ? record.node.id : record.id)));
+    const missing = ids.filter((id) => !seen.has(id));
+    const outside = await this.#readIds({ ...this.#scope, view: null }, missing, "refresh", signal);
+    return inStates(outside, this.#terminalStates).filter((record) => record.ok);
+  }
+
+  async #readIds(
+    scope: LinearScope,
+    ids: readonly string[],
+    lane: Lane,
+    signal?: AbortSignal,
+  ): Promise<readonly ReadIssue[]> {
+    const { root, variables } = rootOf(scope);
     const document = issuesByIdDocument(root);
     const nodes: unknown[] = [];
     let left = this.usable(ids);
@@ -86,7 +115,7 @@ export class IssueReads {
       try {
         const data = await this.#client.query({
           document,
-          variables: { ...variables, ...this.#tracked(batch), relations: RELATIONS_WITH_ISSUE },
+          variables: { ...variables, ...tracked(scope, batch), relations: RELATIONS_WITH_ISSUE },
           lane: next,
           signal,
         });
@@ -118,13 +147,11 @@ export class IssueReads {
       return { candidates, tracked: await this.byIds(wanted, "refresh", signal) };
     }
     const first = readPage(data, "candidates");
-    const tracked = visible(wholePage(readPage(data, "tracked")).nodes);
+    const found = ofIds(visible(wholePage(readPage(data, "tracked")).nodes), new Set(batch));
+    const ended = await this.#endedOutsideView(batch, found, signal);
     const candidates = await this.#list(names, "refresh", { signal, first });
     const rest = await this.byIds(wanted.slice(batch.length), "refresh", signal);
-    return {
-      candidates: inStates(visible(candidates), names),
-      tracked: [...ofIds(tracked, new Set(batch)), ...rest],
-    };
+    return { candidates: inStates(visible(candidates), names), tracked: [...found, ...ended, ...rest] };
   }
 
   #sendTick({ states, ids }: TickQuery, lane: Lane, signal?: AbortSignal): Promise<unknown> {
@@ -133,7 +160,7 @@ export class IssueReads {
       document: tickDocument(root),
       variables: {
         ...variables,
-        ...this.#tracked(ids),
+        ...tracked(this.#scope, ids),
         filter: candidateFilter(this.#scope, states),
         first: this.#pageSize,
         relations: RELATIONS_WITH_ISSUE,
@@ -141,10 +168,6 @@ export class IssueReads {
       lane,
       signal,
     });
-  }
-
-  #tracked(ids: readonly string[]): Readonly<Record<string, unknown>> {
-    return { trackedFilter: idFilter(this.#scope, ids), tracked: ids.length };
   }
 
   /** The pages of a list, the first of which may be there already. */
@@ -196,6 +219,10 @@ export class IssueReads {
   usable(ids: readonly string[]): string[] {
     return [...new Set(ids)].filter((id) => !this.#unusable.has(id));
   }
+}
+
+function tracked(scope: LinearScope, ids: readonly string[]): Readonly<Record<string, unknown>> {
+  return { trackedFilter: idFilter(scope, ids), tracked: ids.length };
 }
 
 /** A page that must be the only one. */
