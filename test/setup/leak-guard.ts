@@ -1,4 +1,4 @@
-/** Gives a test run a temporary folder of its own, and fails the run when processes or files of it are left at the end. */
+/** Gives a test run a temporary folder and an empty home of its own, and fails the run when processes or files of it are left at the end. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -52,16 +52,26 @@ async function untilNoneIsLeft(folder: string): Promise<Leftover[]> {
   return left;
 }
 
+function restore(name: string, value: string | undefined): void {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+}
+
 /** Run by vitest before the first worker starts; the answer is run after the last test. */
 export function setup(): () => Promise<void> {
   const outer = process.env["TMPDIR"];
   // Short, because paths of sockets have to fit into 108 bytes.
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "sy-")));
   process.env["TMPDIR"] = folder;
+  // Every hook and agent is a login shell: what this user's profile does is no part of a test, and may take longer than the test.
+  const home = mkdtempSync(join(folder, "home-"));
+  const userHome = process.env["HOME"];
+  process.env["HOME"] = home;
   return async () => {
-    if (outer === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = outer;
+    restore("TMPDIR", outer);
+    restore("HOME", userHome);
     const processes = await untilNoneIsLeft(folder);
+    rmSync(home, { recursive: true, force: true });
     for (const { pid } of processes) process.kill(pid, "SIGKILL");
     const files = readdirSync(folder);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
