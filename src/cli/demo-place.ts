@@ -1,13 +1,14 @@
 /** Where a demo lies: a temporary folder that goes away, or a kept one in which the next `demo --keep` goes on. */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { execa } from "execa";
 import { simulatedAgentCommand } from "../agent/simulated/command.ts";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { lockDaemon } from "../ledger/lock.ts";
 import { stateFiles } from "../ledger/state-files.ts";
+import { homeDirOf } from "../workflow/paths.ts";
 import { DEMO_FILES, DEMO_TICKETS, demoLayout, ticketFile, workflowFile, type DemoLayout } from "./demo-board.ts";
 import { demoScript } from "./demo-script.ts";
 import { plainLine } from "./terminal-text.ts";
@@ -27,11 +28,10 @@ export interface DemoPlace {
   readonly previous: string | null;
 }
 
-/** The folder of `demo --keep` when none is named. */
+/** The folder of `demo --keep` when none is named. A relative variable counts as unset, as XDG wants it. */
 export function keptDemoDirectory(env: Environment): string {
   const stateHome = env["XDG_STATE_HOME"] ?? "";
-  const home = env["HOME"] ?? "";
-  const base = stateHome === "" ? join(home === "" ? homedir() : home, ".local", "state") : resolve(stateHome);
+  const base = isAbsolute(stateHome) ? stateHome : join(homeDirOf(env), ".local", "state");
   return join(base, "symphony", "demo");
 }
 

@@ -11,6 +11,8 @@ export interface TicketView {
   readonly priority: number | null;
   readonly state: string;
   readonly terminal: boolean;
+  /** Blockers that aren't done, by identifier. */
+  readonly waitsFor: readonly string[];
   readonly claim: Claim | null;
   /** What its agent did last; null when that is not known. */
   readonly activity: string | null;
@@ -22,7 +24,7 @@ export interface TicketView {
 /** What the ticket is doing now, in a few words. */
 export function describeTicket(ticket: TicketView, now: number): string {
   const { claim } = ticket;
-  if (claim === null) return ticket.terminal ? "done" : "ready, or held back by a blocker";
+  if (claim === null) return describeUnclaimed(ticket);
   switch (claim.kind) {
     case "running":
       return claim.phase === "turn"
@@ -37,6 +39,11 @@ export function describeTicket(ticket: TicketView, now: number): string {
     default:
       return assertNever(claim);
   }
+}
+
+function describeUnclaimed({ terminal, waitsFor }: TicketView): string {
+  if (terminal) return "done";
+  return waitsFor.length === 0 ? "ready, waits for a slot" : `waits for ${waitsFor.join(", ")}`;
 }
 
 function describeWait(claim: Extract<Claim, { kind: "waiting" }>, now: number): string {

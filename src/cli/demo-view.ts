@@ -19,16 +19,24 @@ export interface DemoView {
   close(): void;
 }
 
+/** A title's share of the line, and what is left of a narrow terminal's. */
+const TITLE_WIDTH = { most: 48, least: 16 } as const;
+/** What the other columns take, with some room for what is going on. */
+const OTHERS_WIDTH = 84;
+
 /** Columns of ticket tables, without what is going on. */
-const COLUMNS: readonly Column[] = [
-  { title: "TICKET", maxWidth: 16 },
-  { title: "TITLE", maxWidth: 48 },
-  { title: "PRIORITY", align: "right" },
-  { title: "STATE", maxWidth: 16 },
-  { title: "RUNS", align: "right" },
-  { title: "TURNS", align: "right" },
-  { title: "TOKENS", align: "right" },
-];
+function columnsFor(width: number): readonly Column[] {
+  const titleWidth = Math.min(Math.max(width - OTHERS_WIDTH, TITLE_WIDTH.least), TITLE_WIDTH.most);
+  return [
+    { title: "TICKET", maxWidth: 16 },
+    { title: "TITLE", maxWidth: titleWidth },
+    { title: "PRIO", align: "right" },
+    { title: "STATE", maxWidth: 16 },
+    { title: "RUNS", align: "right" },
+    { title: "TURNS", align: "right" },
+    { title: "TOKENS", align: "right" },
+  ];
+}
 
 function cells(ticket: TicketView): readonly string[] {
   return [
@@ -44,11 +52,11 @@ function cells(ticket: TicketView): readonly string[] {
 
 /** The table at the end. */
 export function ticketLines(tickets: readonly TicketView[]): readonly string[] {
-  return tableLines(COLUMNS, tickets.map(cells));
+  return tableLines(columnsFor(Infinity), tickets.map(cells));
 }
 
 /** Fewer rows than this can't hold the table without scrolling. */
-const MIN_ROWS = 14;
+const MIN_ROWS = 12;
 
 /** Chooses by what the stream is. */
 export function createDemoView(
@@ -97,7 +105,7 @@ class PaintedView implements DemoView {
   }
 
   paint(tickets: readonly TicketView[], now: number): void {
-    const columns: readonly Column[] = [...COLUMNS, { title: "NOW" }];
+    const columns: readonly Column[] = [...columnsFor(this.#stream.columns), { title: "NOW" }];
     const rows = tickets.map((ticket) => [...cells(ticket), describeTicket(ticket, now)]);
     // A line that wraps would be two lines, and the way back up one short.
     const lines = tableLines(columns, rows).map((line) => cutText(line, this.#stream.columns - 1));

@@ -130,6 +130,7 @@ export interface TicketSources {
 /** What is known of each ticket, from the board, the ledger and the daemon. */
 export function viewTickets(issues: readonly Issue[], sources: TicketSources): readonly TicketView[] {
   const terminal = new Set(sources.settings.tracker.terminalStates.map(normalizeState));
+  const isTerminal = (state: string | null): boolean => state !== null && terminal.has(normalizeState(state));
   return issues.map((issue) => {
     const runs = sources.runs.filter((run) => run.issue_id === issue.id);
     return {
@@ -137,7 +138,10 @@ export function viewTickets(issues: readonly Issue[], sources: TicketSources): r
       title: issue.title,
       priority: issue.priority,
       state: issue.state,
-      terminal: terminal.has(normalizeState(issue.state)),
+      terminal: isTerminal(issue.state),
+      waitsFor: issue.blocked_by
+        .filter((blocker) => !isTerminal(blocker.state))
+        .map((blocker) => blocker.identifier ?? "an unknown ticket"),
       claim: sources.claims.get(issue.id) ?? null,
       activity: sources.activity.get(issue.id) ?? null,
       runs: runs.length,

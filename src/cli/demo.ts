@@ -29,6 +29,12 @@ export interface DemoOptions {
 /** Why a demo is over. */
 type Ending = DemoEnd | "late" | StopSignal;
 
+interface Course {
+  readonly ending: Ending;
+  /** Until the board was done, or until the end. */
+  readonly tookMs: number;
+}
+
 /** Ten times what it takes. A demo that needs longer is broken, and should say so rather than hang. */
 const DEADLINE_MS = 5 * 60_000;
 /** Of the demo's own log. */
@@ -40,10 +46,9 @@ export async function demo(options: DemoOptions): Promise<number> {
   const log = createLog({ level: "info", stderr: "off" });
   try {
     log.addFile({ path: place.layout.log, maxBytes: LOG_BYTES, keep: 1 });
-    const startedAt = systemClock.now();
-    const ending = await new DemoRun(options, place, log).untilTheEnd();
+    const course = await new DemoRun(options, place, log).untilTheEnd();
     await log.close();
-    return await conclude(options, place, { ending, tookMs: systemClock.now() - startedAt });
+    return await conclude(options, place, course);
   } catch (error) {
     await log.close();
     if (!options.keep) await places.removeDemo(place.layout.dir);
@@ -71,7 +76,8 @@ class DemoRun {
   readonly #log: RootLog;
   readonly #view: DemoView;
   readonly #ending = Promise.withResolvers<Ending>();
-  #boardDone = false;
+  readonly #startedAt = systemClock.now();
+  #doneAt: number | null = null;
   #killedBy: StopSignal | null = null;
 
   constructor(options: DemoOptions, place: places.DemoPlace, log: RootLog) {
@@ -91,13 +97,14 @@ class DemoRun {
     });
   }
 
-  /** A person who keeps the demo wants to play with it; a script wants it to end. */
+  /** A person who keeps the demo, or asks for its API, wants to play with it; a script wants it to end. */
   get #stays(): boolean {
-    return this.#options.keep && !this.#options.json && process.stdout.isTTY;
+    const { keep, json, port } = this.#options;
+    return keep && !json && (process.stdout.isTTY || port !== null);
   }
 
   /** Resolves when the daemon has stopped. */
-  async untilTheEnd(): Promise<Ending> {
+  async untilTheEnd(): Promise<Course> {
     await using cleanup = new AsyncDisposableStack();
     cleanup.defer(() => this.#view.close());
     cleanup.use(this.#listenToSignals());
@@ -112,7 +119,8 @@ class DemoRun {
     }
     const ending = await this.#ending.promise;
     if (this.#killedBy !== null) this.#daemon.kill();
-    return this.#boardDone ? "done" : ending;
+    const tookMs = (this.#doneAt ?? systemClock.now()) - this.#startedAt;
+    return { ending: this.#doneAt === null ? ending : "done", tookMs };
   }
 
   #introduce(): void {
@@ -147,7 +155,7 @@ class DemoRun {
   }
 
   #onEnd(end: DemoEnd): void {
-    this.#boardDone ||= end === "done";
+    if (end === "done") this.#doneAt ??= systemClock.now();
     if (!this.#stays) {
       this.#ending.resolve(end);
       return;
@@ -170,11 +178,6 @@ class DemoRun {
       { clock: systemClock, terminal: process.stdin.isTTY || process.stdout.isTTY },
     );
   }
-}
-
-interface Course {
-  readonly ending: Ending;
-  readonly tookMs: number;
 }
 
 /** Prints the result, and removes what isn't to be kept. */

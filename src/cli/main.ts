@@ -162,7 +162,10 @@ function addDemo(program: Command, done: (exitCode: number) => void): void {
     .command("demo")
     .description("six tickets worked to Done on a board of its own, by a simulated agent: no model, no network")
     .option("--json", "progress on stderr, and one JSON object as the answer; the ledger is kept")
-    .option("--keep", "keep everything, and go on there the next time; on a terminal the daemon runs until Ctrl-C")
+    .option(
+      "--keep",
+      "keep everything, and go on there the next time; on a terminal, or with --port, it runs until Ctrl-C",
+    )
     .option("--dir <dir>", "where to keep it (implies --keep)")
     .addOption(new Option("--port <port>", "serve the API there, 0 = any free port").argParser(portNumber))
     .option("--host <address>", "for the API (default: 127.0.0.1)")
