@@ -1,0 +1,67 @@
+/** Whether a webhook delivery is Linear's own, fresh and new, and whether it is worth a poll. It never carries state: it only wakes. */
+import { createHash } from "node:crypto";
+
+import { LinearWebhookClient } from "@linear/sdk/webhooks";
+import { z } from "zod";
+
+import { errorMessage } from "../../domain/errors.ts";
+import type { Clock } from "../../lib/clock.ts";
+
+/** What to do with a delivery. Linear wants 200 for everything that is its own, else it sends it again and in the end stops sending. */
+export type WebhookVerdict =
+  | { readonly kind: "wake" }
+  /** Genuine, but seen before, or about something that no poll reads. */
+  | { readonly kind: "ignore"; readonly why: string }
+  /** Not Linear's, or too old: HTTP 400, and nothing is done. */
+  | { readonly kind: "refuse"; readonly why: string };
+
+/** Linear's signed time may differ from ours by a minute; a digest is kept for longer than that. */
+const REMEMBER_MS = 180_000;
+/** Changes of these show in a poll. */
+const WAKING_TYPES: ReadonlySet<string> = new Set(["Issue", "IssueLabel", "Project", "AgentSessionEvent"]);
+
+const payload = z.object({ type: z.string().catch("") });
+
+export class WebhookVerifier {
+  readonly #client: LinearWebhookClient;
+  readonly #clock: Clock;
+  /** Digests of accepted bodies and when they were accepted, oldest first. */
+  readonly #seen = new Map<string, number>();
+
+  /** `secret` is the webhook's signing secret. */
+  constructor(secret: string, clock: Clock) {
+    this.#client = new LinearWebhookClient(secret);
+    this.#clock = clock;
+  }
+
+  /**
+   * `body` are the raw bytes, before any parsing; `signature` is the header `linear-signature`. Freshness comes from the signed body:
+   * the headers for time and delivery id aren't signed, so a replay could change them.
+   */
+  judge(body: Buffer, signature: string | undefined): WebhookVerdict {
+    if (signature === undefined || signature === "") return { kind: "refuse", why: "the signature is missing" };
+    try {
+      this.#client.verify(body, signature);
+    } catch (error) {
+      return { kind: "refuse", why: errorMessage(error) };
+    }
+    if (this.#isRepeated(body)) return { kind: "ignore", why: "the same body has been accepted before" };
+    const parsed = payload.safeParse(JSON.parse(body.toString("utf8")));
+    const type = parsed.success ? parsed.data.type : "";
+    return WAKING_TYPES.has(type)
+      ? { kind: "wake" }
+      : { kind: "ignore", why: `events of type "${type}" change no poll` };
+  }
+
+  #isRepeated(body: Buffer): boolean {
+    const now = this.#clock.now();
+    for (const [digest, at] of this.#seen) {
+      if (now - at < REMEMBER_MS) break;
+      this.#seen.delete(digest);
+    }
+    const digest = createHash("sha256").update(body).digest("base64");
+    if (this.#seen.has(digest)) return true;
+    this.#seen.set(digest, now);
+    return false;
+  }
+}
