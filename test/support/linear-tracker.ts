@@ -20,7 +20,7 @@ export interface LinearBench extends AsyncDisposable {
 }
 
 /** Settings whose provider is what the descriptor makes of `raw` for that server. */
-export function linearSettings(server: LinearServer, raw: Readonly<Record<string, unknown>> = {}): Settings {
+function linearSettings(server: LinearServer, raw: Readonly<Record<string, unknown>> = {}): Settings {
   const env = { LINEAR_API_KEY: server.apiKey };
   const { provider, secrets } = linearDescriptor.parseProvider({
     raw: { endpoint: server.url, project_slug: "demo", ...raw },

@@ -20,7 +20,7 @@ fragment SymphonyIssue on Issue {
   id identifier title description priority branchName url createdAt updatedAt archivedAt trashed labelIds
   state { id name type }
   team { id key }
-  project { id slugId }
+  project { id }
   assignee { id }
   delegate { id }
   inverseRelations(first: $relations) { ${RELATIONS} }
@@ -95,7 +95,7 @@ export const MORE_RELATIONS_DOCUMENT = `query SymphonyMoreRelations($id: String!
 
 /** Names of labels by id. */
 export const LABELS_DOCUMENT = `query SymphonyLabels($ids: [ID!]!, $first: Int!) {
-  issueLabels(filter: { id: { in: $ids } }, first: $first, includeArchived: true) { nodes { id name } }
+  issueLabels(filter: { id: { in: $ids } }, first: $first) { nodes { id name } }
 }`;
 
 /** Whose credential it is. */

@@ -50,7 +50,6 @@ function nativeRefOf(node: IssueNode): { readonly [key: string]: JsonValue } {
     team_id: node.team?.id ?? null,
     team_key: node.team?.key ?? null,
     project_id: node.project?.id ?? null,
-    project_slug: node.project?.slugId ?? null,
     delegate_id: node.delegate?.id ?? null,
     label_ids: node.labelIds,
   };

@@ -40,7 +40,7 @@ const issueNode = z.object({
   archivedAt: optionalText,
   trashed: z.boolean().nullable().catch(null),
   team: z.object({ id: z.string(), key: optionalText }).nullable().catch(null),
-  project: z.object({ id: z.string(), slugId: optionalText }).nullable().catch(null),
+  project: reference,
   assignee: reference,
   delegate: reference,
 });
