@@ -1,11 +1,10 @@
 /** What a simulated agent can do in a turn: speak, run commands, write files and call tools, each as one model response. */
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { systemClock } from "../../lib/clock.ts";
 import type { CommandEnd, Commands, RunningCommand } from "./commands.ts";
+import { planWrite } from "./file-change.ts";
 import { shortId } from "./ids.ts";
 import type { Item } from "./rollout.ts";
-import { type Turn, TurnFailure } from "./turn.ts";
+import type { Turn } from "./turn.ts";
 import { inventTokens, type ResponseTokens } from "./usage.ts";
 import { isRecord, type Wire } from "./wire.ts";
 
@@ -158,7 +157,7 @@ export class Actions {
 
   /** Writes a file inside the thread's directory. */
   async writeFile(path: string, content: string, append: boolean, tokens: TokensWish): Promise<void> {
-    const change = await this.planWrite(path, content, append);
+    const change = await planWrite({ cwd: this.cwd, path, content, append });
     const item = this.turn.open({
       type: "fileChange",
       id: shortId("call"),
@@ -169,24 +168,6 @@ export class Actions {
     this.turn.complete({ ...item, status: "completed" });
     this.turn.setDiff(change.view.diff);
     this.respond(tokens, content);
-  }
-
-  /** What a write would change, and the write itself. */
-  async planWrite(path: string, content: string, append: boolean): Promise<PlannedWrite> {
-    const target = resolve(this.cwd, path);
-    const inside = relative(this.cwd, target);
-    if (inside === "" || inside.startsWith("..") || isAbsolute(inside)) {
-      throw new TurnFailure(`write_file: ${path} is outside the thread's directory ${this.cwd}`, "other");
-    }
-    const before = await readFile(target, "utf8").catch(() => null);
-    const after = append ? (before ?? "") + content : content;
-    return {
-      view: { path: target, kind: { type: before === null ? "add" : "update" }, diff: diffText(before, after) },
-      apply: async () => {
-        await mkdir(dirname(target), { recursive: true });
-        await writeFile(target, after);
-      },
-    };
   }
 
   /** Calls tools side by side, as one response does. A name that wasn't offered never reaches the client (measured). */
@@ -253,11 +234,6 @@ export interface RequestHooks {
   interrupted?(): void;
 }
 
-export interface PlannedWrite {
-  readonly view: { readonly path: string; readonly kind: { readonly type: "add" | "update" }; readonly diff: string };
-  apply(): Promise<void>;
-}
-
 /** The item of a command that hasn't started. */
 export function commandItem(command: string, cwd: string): Item {
   return {
@@ -279,13 +255,6 @@ export function commandItem(command: string, cwd: string): Item {
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-function diffText(before: string | null, after: string): string {
-  if (before === null) return after;
-  const removed = before.split("\n").map((line) => `-${line}`);
-  const added = after.split("\n").map((line) => `+${line}`);
-  return [...removed, ...added].join("\n");
 }
 
 interface ToolReply {

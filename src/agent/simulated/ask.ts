@@ -1,6 +1,7 @@
 /** Requests that a simulated agent sends to its client: approvals, permissions, questions and elicitations. */
 import { assertNever } from "../../domain/errors.ts";
 import { type Actions, commandItem } from "./actions.ts";
+import { planWrite } from "./file-change.ts";
 import { shortId } from "./ids.ts";
 import type { Item } from "./rollout.ts";
 import type { Step } from "./script.ts";
@@ -67,7 +68,7 @@ function rejectCommand(actions: Actions, item: Item, decision: Decision): void {
 
 async function askFileChange(step: AskStep, actions: Actions): Promise<void> {
   const { turn } = actions;
-  const change = await actions.planWrite(step.path, `${step.text}\n`, false);
+  const change = await planWrite({ cwd: actions.cwd, path: step.path, content: `${step.text}\n`, append: false });
   const item = turn.open({ type: "fileChange", id: shortId("call"), changes: [change.view], status: "inProgress" });
   actions.waitFor("waitingOnApproval");
   const params = { itemId: item.id, startedAtMs: item["startedAtMs"], reason: null, grantRoot: null };

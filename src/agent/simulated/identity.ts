@@ -6,6 +6,12 @@ import { join } from "node:path";
 export const CLI_VERSION = "0.171.0";
 export const MODEL = "simulated";
 export const MODEL_PROVIDER = "simulated";
+/** Settings that clients are shown, and that mean nothing here. */
+export const COLLABORATION_MODE = {
+  mode: "default",
+  settings: { model: MODEL, reasoning_effort: null, developer_instructions: null },
+} as const;
+export const MULTI_AGENT_MODE = "explicitRequestOnly";
 
 /** `<client>/<version> ...`, as clients read the version from it. */
 export function userAgent(clientName: string, clientVersion: string): string {

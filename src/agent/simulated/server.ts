@@ -2,15 +2,15 @@
 import { Actions } from "./actions.ts";
 import { type Behaviour, commandEnvironment } from "./behaviour.ts";
 import type { Commands } from "./commands.ts";
+import { Dispatcher, type Method, type Reply } from "./dispatcher.ts";
 import { runExec } from "./exec.ts";
 import { uuidV7 } from "./ids.ts";
-import { MODEL, userAgent } from "./identity.ts";
+import { COLLABORATION_MODE } from "./identity.ts";
 import {
   optionalText,
   type Params,
   readApprovalPolicy,
   readInput,
-  readParams,
   readSandboxMode,
   readSandboxPolicy,
   readToolNames,
@@ -21,15 +21,7 @@ import type { RolloutStore, ThreadMeta } from "./rollout.ts";
 import { resumedSandbox, Thread, turnView } from "./thread.ts";
 import { Turn } from "./turn.ts";
 import { compacted, inventTokens } from "./usage.ts";
-import { isRecord, type RequestId, Wire } from "./wire.ts";
-
-/** An answer, and what follows it on the wire. */
-interface Reply {
-  readonly result: unknown;
-  readonly after?: () => void;
-}
-
-type Method = (params: Params) => Reply | Promise<Reply>;
+import type { Wire } from "./wire.ts";
 
 export interface ServerDeps {
   readonly home: string;
@@ -46,10 +38,7 @@ export interface ServerDeps {
 
 /** What thread/resume answers beyond thread/start. */
 const RESUME_EXTRAS = {
-  collaborationMode: {
-    mode: "default",
-    settings: { model: MODEL, reasoning_effort: null, developer_instructions: null },
-  },
+  collaborationMode: COLLABORATION_MODE,
   initialTurnsPage: null,
   itemsBackwardsCursor: null,
   turnsBackwardsCursor: null,
@@ -57,20 +46,24 @@ const RESUME_EXTRAS = {
 
 export class Server {
   readonly #deps: ServerDeps;
+  readonly #dispatcher: Dispatcher;
   readonly #wire: Wire;
   readonly #threads = new Map<string, Thread>();
   readonly #active = new Map<string, Turn>();
-  readonly #methods: Readonly<Record<string, Method>>;
-  #client: { readonly name: string; readonly experimental: boolean } | null = null;
 
   constructor(deps: ServerDeps) {
     this.#deps = deps;
-    this.#wire = new Wire((line) => deps.write(line), {
-      request: (id, method, params) => void this.#answer(id, method, params),
-      notification: () => undefined,
-      noise: (line) => deps.log(`not a JSON-RPC message: ${line.slice(0, 200)}`),
+    this.#dispatcher = new Dispatcher({
+      home: deps.home,
+      methods: this.#methods(),
+      write: (line) => deps.write(line),
+      log: (text) => deps.log(text),
     });
-    this.#methods = {
+    this.#wire = this.#dispatcher.wire;
+  }
+
+  #methods(): Readonly<Record<string, Method>> {
+    return {
       "thread/start": (params) => this.#startThread(params),
       "thread/resume": (params) => this.#resumeThread(params),
       "thread/read": (params) => this.#readThread(params),
@@ -97,48 +90,8 @@ export class Server {
     this.#wire.feed(chunk);
   }
 
-  async #answer(id: RequestId, method: string, params: unknown): Promise<void> {
-    try {
-      const { result, after } = await this.#call(method, params);
-      this.#wire.respond(id, result);
-      after?.();
-    } catch (error) {
-      const failure = error instanceof RpcError ? error.failure : { code: -32603, message: String(error) };
-      this.#wire.refuse(id, failure);
-    }
-  }
-
-  #call(method: string, params: unknown): Reply | Promise<Reply> {
-    if (method === "initialize") return this.#initialize(readParams(params));
-    const handler = this.#methods[method];
-    if (handler === undefined) {
-      const known = ["initialize", ...Object.keys(this.#methods)].map((name) => `\`${name}\``).join(", ");
-      throw new RpcError(`Invalid request: unknown variant \`${method}\`, expected one of ${known}`);
-    }
-    const read = readParams(params);
-    if (this.#client === null) throw new RpcError("Not initialized");
-    return handler(read);
-  }
-
-  #initialize(params: Params): Reply {
-    if (this.#client !== null) throw new RpcError("Already initialized");
-    const info = params["clientInfo"];
-    if (!isRecord(info)) throw new RpcError("Invalid request: missing field `clientInfo`");
-    const { capabilities } = params;
-    const name = requiredText(info, "name");
-    this.#client = { name, experimental: isRecord(capabilities) && capabilities["experimentalApi"] === true };
-    const result = {
-      userAgent: userAgent(name, requiredText(info, "version")),
-      codexHome: this.#deps.home,
-      platformFamily: "unix",
-      platformOs: process.platform,
-    };
-    const status = { status: "disabled", serverName: "simulated", installationId: uuidV7(), environmentId: null };
-    return { result, after: () => this.#wire.notify("remoteControl/status/changed", status) };
-  }
-
   #startThread(params: Params): Reply {
-    const toolNames = readToolNames(params, this.#client?.experimental === true);
+    const toolNames = readToolNames(params, this.#dispatcher.experimental);
     const meta: ThreadMeta = {
       id: uuidV7(),
       cwd: optionalText(params, "cwd") ?? process.cwd(),
@@ -147,7 +100,7 @@ export class Server {
       toolNames,
       name: null,
       ticket: null,
-      originator: this.#client?.name ?? "",
+      originator: this.#dispatcher.clientName,
       createdAt: Math.floor(Date.now() / 1000),
     };
     const thread = new Thread(this.#wire, this.#deps.store, meta);

@@ -1,5 +1,5 @@
 /** One thread: its settings, turns and totals, and what the protocol shows of them. */
-import { CLI_VERSION, MODEL, MODEL_PROVIDER } from "./identity.ts";
+import { CLI_VERSION, COLLABORATION_MODE, MODEL, MODEL_PROVIDER, MULTI_AGENT_MODE } from "./identity.ts";
 import type { SandboxPolicy } from "./params.ts";
 import type { Item, RolloutStore, ThreadMeta, TurnError, TurnRecord, TurnStatus } from "./rollout.ts";
 import { CONTEXT_WINDOW, NO_USAGE, type ThreadUsage } from "./usage.ts";
@@ -185,7 +185,7 @@ export class Thread {
       sandbox,
       activePermissionProfile: null,
       reasoningEffort: null,
-      multiAgentMode: "explicitRequestOnly",
+      multiAgentMode: MULTI_AGENT_MODE,
     };
   }
 
@@ -202,6 +202,12 @@ export class Thread {
       activePermissionProfile: null,
       model: MODEL,
       modelProvider: MODEL_PROVIDER,
+      serviceTier: null,
+      effort: null,
+      summary: null,
+      collaborationMode: COLLABORATION_MODE,
+      multiAgentMode: MULTI_AGENT_MODE,
+      personality: null,
     };
   }
 
