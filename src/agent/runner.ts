@@ -48,7 +48,7 @@ class Runner {
   #session: AgentSession | null = null;
   #finishing: StopReason | null = null;
   /** The workspace as the agent found it. */
-  #before: Promise<Fingerprint | null> = Promise.resolve(null);
+  #before: Fingerprint | null = null;
 
   constructor(deps: RunnerDeps, request: RunRequest, listener: RunListener) {
     this.#deps = deps;
@@ -134,11 +134,10 @@ class Runner {
 
   async #work(workspace: WorkspaceRecord): Promise<void> {
     await this.#hook("before_run", workspace);
-    // Looked at while the agent starts; no turn begins before the look is over.
-    this.#before = this.#fingerprint(workspace);
     const session = await this.#open(workspace);
     if (session === null) return;
-    await this.#before;
+    // After the agent has been started: a look at a large tree must not hold back the other tickets' agents.
+    this.#before = await this.#fingerprint(workspace);
     const { maxTurns } = this.#request.settings.agent;
     let prompt: string | null = this.#firstPrompt(session, maxTurns);
     while (prompt !== null && this.#outcome === null) {
@@ -284,7 +283,7 @@ class Runner {
   }
 
   async #hasChanged(workspace: WorkspaceRecord | null): Promise<boolean | null> {
-    const before = await this.#before;
+    const before = this.#before;
     if (before === null || workspace === null || this.#turn === 0) return null;
     const after = await this.#fingerprint(workspace);
     return after === null ? null : after.head !== before.head || after.diff !== before.diff;

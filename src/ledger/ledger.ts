@@ -139,7 +139,8 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
     id,
     loadState: () => guarded(path, "reading the state", () => claims.load()),
     commit: createCommit({ claims, runs, writer, clock, checkPlace: createPlaceGuard(path) }),
-    processSpawned: (...spawned) => writer.durable("keeping a process", () => processes.spawned(...spawned)),
+    // A power loss ends the process too, so its row need only survive this one.
+    processSpawned: (...spawned) => writer.quick("keeping a process", () => processes.spawned(...spawned)),
     processEnded: (...ended) => writer.quick("ending a process", () => processes.ended(...ended)),
     liveProcesses: () => guarded(path, "reading processes", () => processes.live()),
     turnIntended: (intent) => writer.durable("keeping a turn", () => runs.turnIntended(intent)),

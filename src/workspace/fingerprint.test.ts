@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { makeTempDir, type TempDir } from "../../test/support/temp-dir.ts";
+import { until } from "../../test/support/until.ts";
 import type { Fingerprint } from "../domain/outcome.ts";
 import { systemClock } from "../lib/clock.ts";
 import { readFingerprint } from "./fingerprint.ts";
@@ -197,9 +198,12 @@ describe("the fingerprint of a plain directory", () => {
 it("ends a look that takes too long, with a clear error", async () => {
   const clock = new ManualClock();
   const fake = join(dir.path, "git");
-  await writeFile(fake, "#!/bin/sh\nexec sleep 600\n", { mode: 0o755 });
+  await writeFile(fake, `#!/bin/sh\ntouch ${join(dir.path, "asked")}\nexec sleep 600\n`, { mode: 0o755 });
+  await mkdir(join(tree, ".git"));
   const looking = readFingerprint(tree, { clock, searchPath: `${dir.path}:${searchPath}` });
-  await Promise.all([expect(looking).rejects.toThrow(/took longer than 10000 ms/), clock.advance(10_000)]);
+  const refused = expect(looking).rejects.toThrow(/took longer than 10000 ms/);
+  await until("git was asked", () => existsSync(join(dir.path, "asked")));
+  await Promise.all([refused, clock.advance(10_000)]);
 });
 
 it("fails for a directory that isn't there", async () => {

@@ -8,7 +8,7 @@ import { captureLog } from "../../../test/support/captured-log.ts";
 import { makeTempDir, type TempDir } from "../../../test/support/temp-dir.ts";
 import { createLocalHost } from "../../host/local.ts";
 import { readAgentsMd } from "./agents-md.ts";
-import { readGitFacts, writableGitDirs } from "./git-dirs.ts";
+import { writableGitDirs } from "./git-dirs.ts";
 
 const run = promisify(execFile);
 const host = createLocalHost({ log: captureLog().log });
@@ -35,12 +35,12 @@ async function repository(path: string): Promise<string> {
   return path;
 }
 
-function request(workspacePath: string): Parameters<typeof readGitFacts>[0] {
+function request(workspacePath: string): Parameters<typeof readAgentsMd>[0] {
   return { host, workspacePath, env: { PATH: process.env["PATH"] ?? "", HOME: dir.path }, marker: "run-1" };
 }
 
 async function gitDirs(workspacePath: string): Promise<readonly string[]> {
-  return writableGitDirs(await readGitFacts(request(workspacePath)));
+  return writableGitDirs(workspacePath);
 }
 
 describe("the git directories that an agent may write", () => {

@@ -14,7 +14,7 @@ import type { Channel, ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { scriptEnvironment } from "./environment.ts";
 import { failureOfRequest, failureOfThreadInUse } from "./failures.ts";
-import { readGitFacts, writableGitDirs } from "./git-dirs.ts";
+import { writableGitDirs } from "./git-dirs.ts";
 import { OpenWork } from "./items.ts";
 import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
 import { turnSandboxPolicy, usesGitDirs, wouldTrust } from "./policy.ts";
@@ -241,19 +241,14 @@ export class CodexSession implements AgentSession {
     this.#questions.closeAll();
   }
 
+  /** Git directories are looked up before every turn: the agent may have cloned or moved its repository in the one before. */
   async #sandboxPolicy(): Promise<unknown> {
     const { settings, workspacePath } = this.#request;
-    return turnSandboxPolicy(settings, workspacePath, usesGitDirs(settings) ? await this.#gitDirs() : []);
-  }
-
-  /** Looked up before every turn: the agent may have cloned or moved its repository in the one before. */
-  async #gitDirs(): Promise<readonly string[]> {
-    try {
-      return writableGitDirs(await readGitFacts(this.#scriptRequest()));
-    } catch (error) {
-      this.#deps.log.warn({ err: error }, "the workspace's git directories could not be found; the agent can't commit");
-      return [];
-    }
+    return turnSandboxPolicy(
+      settings,
+      workspacePath,
+      usesGitDirs(settings) ? await writableGitDirs(workspacePath) : [],
+    );
   }
 
   async #developerInstructions(): Promise<string | null> {
@@ -261,7 +256,7 @@ export class CodexSession implements AgentSession {
     return wouldTrust(settings) && !settings.codex.trustProject ? readAgentsMd(this.#scriptRequest()) : null;
   }
 
-  #scriptRequest(): Parameters<typeof readGitFacts>[0] {
+  #scriptRequest(): Parameters<typeof readAgentsMd>[0] {
     const { settings, workspacePath, runMarker } = this.#request;
     const { host, daemonEnv } = this.#deps;
     return { host, workspacePath, marker: runMarker, env: scriptEnvironment({ daemonEnv, settings, runMarker }) };
