@@ -39,26 +39,25 @@ export function runs(options: RunsOptions): number {
     const wanted = limit ?? (json ? null : TABLE_LIMIT + 1);
     const found = reader.runs({ ...(issue === null ? {} : { issue }), ...(wanted === null ? {} : { limit: wanted }) });
     if (json) printJson(found);
-    else printTable(found, limit);
+    else printLines(runLines(found, limit));
     return 0;
   } finally {
     reader.close();
   }
 }
 
-function printTable(found: readonly RunJson[], limit: number | null): void {
+/** The table; without a limit one screen of it, and a line that says so. */
+export function runLines(found: readonly RunJson[], limit: number | null): readonly string[] {
   const shown = limit === null ? found.slice(0, TABLE_LIMIT) : found;
-  if (shown.length === 0) {
-    printLines(["No runs yet."]);
-    return;
-  }
-  printLines(tableLines(COLUMNS, shown.map(runRow)));
-  if (shown.length < found.length) printLines([`The newest ${TABLE_LIMIT} are shown; --limit N shows more.`]);
+  if (shown.length === 0) return ["No runs yet."];
+  const more = shown.length < found.length ? [`The newest ${TABLE_LIMIT} are shown; --limit N shows more.`] : [];
+  return [...tableLines(COLUMNS, shown.map(runRow)), ...more];
 }
 
 /** The cells of one run. */
 function runRow(run: RunJson): readonly string[] {
-  const outcome = run.outcome ?? "running";
+  // It may go on, or have been cut off with its daemon: the ledger alone can't tell.
+  const outcome = run.outcome ?? "not ended";
   const endedAt = run.ended_at === null ? null : Date.parse(run.ended_at);
   return [
     showInstant(run.started_at),
