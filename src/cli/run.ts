@@ -64,7 +64,7 @@ async function runToTheEnd(options: RunOptions, log: RootLog): Promise<number> {
   await using started = new AsyncDisposableStack();
   await daemon.start();
   started.defer(() => daemon.stop());
-  addConfiguredLogFile(daemon, log);
+  if (options.logFile === null) addConfiguredLogFile(daemon, log);
   log.info({ version, workflow: workflowPath, ledger: daemon.files.ledger, pid: process.pid }, "daemon started");
   if (process.stderr.isTTY) process.stderr.write(welcome(daemon));
   await asked.promise;

@@ -102,7 +102,7 @@ describe("the README", () => {
     const rows = tableRows(section(README, "## Commands"))
       .map(([line = ""]) => line)
       .filter((line) => line.startsWith("symphony"));
-    expect(rows).toHaveLength(4);
+    expect(rows).toHaveLength(5);
     for (const line of rows) {
       const command = /^symphony (\w+)/.exec(line)?.[1];
       const { code, stdout } = await user.run([...(command === undefined ? [] : [command]), "--help"]);
