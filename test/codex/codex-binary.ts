@@ -23,9 +23,12 @@ export async function installCodex(): Promise<string> {
   await mkdir(cache, { recursive: true });
   // A package of its own, so that npm doesn't look upwards and take the project's.
   await writeFile(join(cache, "package.json"), `{ "private": true }\n`);
+  // Nothing is left in the temporary folder, and nothing is written to the user's own codex home.
+  const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: "1", CODEX_HOME: cache };
+  const options = { cwd: cache, env };
   const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
-  await run("npm", ["install", "--prefix", cache, ...quiet, `@openai/codex@${CODEX_VERSION}`], { cwd: cache });
-  const { stdout } = await run(binary, ["--version"]);
+  await run("npm", ["install", "--prefix", cache, ...quiet, `@openai/codex@${CODEX_VERSION}`], options);
+  const { stdout } = await run(binary, ["--version"], options);
   if (!stdout.includes(CODEX_VERSION)) throw new Error(`${binary} says ${stdout.trim()}, expected ${CODEX_VERSION}`);
   await writeFile(done, "");
   return binary;
