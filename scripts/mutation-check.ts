@@ -23,7 +23,10 @@ function noticedBy(tree: string, mutation: Mutation): string | null {
   if (before.split(mutation.from).length !== 2) {
     throw new Error(`${mutation.file}: this text must stand there exactly once: ${mutation.from}`);
   }
-  writeFileSync(file, before.replace(mutation.from, () => mutation.to));
+  writeFileSync(
+    file,
+    before.replace(mutation.from, () => mutation.to),
+  );
   try {
     return SUITES.find((suite) => notices(tree, suite)) ?? null;
   } finally {
