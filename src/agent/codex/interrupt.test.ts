@@ -36,6 +36,7 @@ describe("an interrupt", () => {
     await end;
     await my.server.untilCalled("thread/backgroundTerminals/clean");
     const next = session.runTurn({ prompt: "next", intentId: "n" });
+    for (let moment = 0; moment < 10; moment += 1) await my.clock.advance(1);
     expect(my.server.calls("turn/start")).toHaveLength(1);
     await whileTimePasses(my, done);
     await my.server.untilCalled("turn/start", 2);
@@ -54,5 +55,37 @@ describe("an interrupt", () => {
     );
     await session.interrupt();
     await expect(session.steer("hello")).rejects.toMatchObject({ code: "response_error" });
+  });
+
+  it("waits for the start of the turn: before it the server knows none", async () => {
+    const my = codexBench();
+    my.server.on("turn/start", () => ({ result: { turn: { id: "slow" } } }));
+    const session = await my.open();
+    const end = session.runTurn({ prompt: "go", intentId: "i" });
+    await my.server.untilCalled("turn/start");
+    const done = session.interrupt();
+    for (let moment = 0; moment < 10; moment += 1) await my.clock.advance(50);
+    expect(my.server.calls("turn/interrupt")).toEqual([]);
+    my.server.notify("turn/started", { turn: { id: "slow" } });
+    expect(await end).toEqual({ kind: "interrupted" });
+    await whileTimePasses(my, done);
+    expect(my.server.calls("turn/interrupt")).toEqual([{ threadId: "thread-1", turnId: "slow" }]);
+  });
+
+  it("that the server ignored leaves a turn that the next start joins", async () => {
+    const my = codexBench();
+    my.server.on("turn/interrupt", () => ({ result: {} }));
+    const session = await my.open();
+    const first = await begin(my, session);
+    await whileTimePasses(my, session.interrupt());
+    my.server.on("turn/start", () => ({ result: { turn: { id: first.id } } }));
+    const joined = session.runTurn({ prompt: "go on", intentId: "i" });
+    await my.server.untilCalled("turn/start", 2);
+    await my.clock.advance(1000);
+    const before = my.recorder.open.length;
+    my.server.notify("item/agentMessage/delta", { turnId: first.id, itemId: "m", delta: "alive" });
+    await until("it is no late item of an old turn", () => my.recorder.open.length > before);
+    my.server.endTurn(first.id, "completed");
+    expect(await joined).toEqual({ kind: "completed" });
   });
 });

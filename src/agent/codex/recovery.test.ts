@@ -41,6 +41,20 @@ describe("a terminal event that never comes", () => {
     expect((await end).kind).toBe(kind);
   });
 
+  it("isn't taken from an idle thread whose turn was never told as started", async () => {
+    const my = codexBench();
+    my.server.on("turn/start", () => ({ result: { turn: { id: "slow" } } }));
+    my.server.on("thread/read", () => ({ result: { thread: { status: { type: "idle" } } } }));
+    const session = await my.open({ settings });
+    const end = session.runTurn({ prompt: "go", intentId: "i" });
+    await my.server.untilCalled("turn/start");
+    await my.clock.advance(20_000);
+    await my.server.untilCalled("thread/turns/list");
+    await my.clock.advance(1);
+    my.server.endTurn("slow", "failed");
+    expect((await end).kind).toBe("failed");
+  });
+
   it("isn't made up: not while the thread works, something is open, output comes, or the server can't tell", async () => {
     const my = codexBench();
     my.server.on("thread/read", () => ({ result: { thread: { status: { type: "active" } } } }));

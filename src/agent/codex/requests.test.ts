@@ -145,6 +145,43 @@ describe("approvals", () => {
     ]);
   });
 
+  it("forgets the deadline of a question that was answered", async () => {
+    const my = codexBench();
+    const session = await my.open(policies("ask", 60_000));
+    const { end, id } = await begin(my, session);
+    const asked = my.server.ask("item/commandExecution/requestApproval", COMMAND);
+    const question = await until("it is asked", () => my.recorder.questions.at(-1));
+    session.answer(question.id, { accept: true, text: null });
+    await my.server.answerTo(asked);
+    await my.clock.advance(120_000);
+    my.server.endTurn(id, "completed");
+    expect(await end).toEqual({ kind: "completed" });
+    expect(my.recorder.of("approval_auto_approved")).toEqual([]);
+  });
+
+  it.each([
+    ["a secret", { questions: [{ id: "q", question: "Password?", isSecret: true, options: [{ label: "hunter2" }] }] }],
+    ["words of one's own", { questions: [{ id: "q", question: "Why?", options: null }] }],
+    ["nothing", { questions: [] }],
+  ])("has no answer by policy to a question for %s", async (_name, params) => {
+    const my = codexBench();
+    await begin(my, await my.open(policies("accept")));
+    const asked = my.server.ask("item/tool/requestUserInput", params);
+    expect(await my.server.answerTo(asked)).toEqual([{ id: asked, result: { answers: {} } }]);
+  });
+
+  it.each([
+    ["a page to visit", { mode: "url", message: "Log in", url: "https://example.org" }],
+    ["an identity to prove", { mode: "openai/userVerification", title: "Who?", challenge: "x" }],
+  ])("accepts no %s by policy", async (_name, params) => {
+    const my = codexBench();
+    await begin(my, await my.open(policies("accept")));
+    const asked = my.server.ask("mcpServer/elicitation/request", { serverName: "s", ...params });
+    expect(await my.server.answerTo(asked)).toEqual([
+      { id: asked, result: { action: "decline", content: null, _meta: null } },
+    ]);
+  });
+
   it("asks nobody when no turn is running", async () => {
     const my = codexBench();
     await my.open(policies("ask"));

@@ -42,9 +42,8 @@ export class Router {
   }
 
   /** Names the session's thread. A reply and what follows it may come in one chunk, and the reply is taken last. */
-  bind(threadId: string | null): void {
+  bind(threadId: string): void {
     this.#threadId = threadId;
-    if (threadId === null) return;
     const early = this.#early;
     this.#early = [];
     for (const [method, params] of early) this.route(method, params);

@@ -16,8 +16,8 @@ export interface ThreadDeps {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly log: Log;
-  /** The thread that notifications are about from now on; null: not known yet. */
-  bind(threadId: string | null): void;
+  /** The thread that notifications are about, those included that came before it was known. */
+  bind(threadId: string): void;
   /** The repository's instructions for a fresh thread, where the app-server doesn't read them itself. */
   developerInstructions(): Promise<string | null>;
 }
@@ -38,7 +38,6 @@ export async function openThread(deps: ThreadDeps, request: SessionRequest): Pro
     const threadId = await resumeThread(deps, request, request.threadId);
     if (threadId !== null) return { threadId, resumed: true };
   }
-  deps.bind(null);
   const params = threadStartParams(request, await deps.developerInstructions());
   const threadId = await threadRequest(deps, request, { method: "thread/start", params });
   deps.bind(threadId);
@@ -49,8 +48,6 @@ export async function openThread(deps: ThreadDeps, request: SessionRequest): Pro
 async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: string): Promise<string | null> {
   const params = threadResumeParams(request, bound);
   for (const waitMs of [...WRITER_RETRY_MS, null]) {
-    // Bound before the answer: the old total of the thread comes right behind it.
-    deps.bind(bound);
     try {
       const threadId = await threadRequest(deps, request, { method: "thread/resume", params });
       deps.bind(threadId);
