@@ -226,8 +226,8 @@ export class Server {
     }
     this.#overrideSettings(thread, sandbox, approvalPolicy, optionalText(params, "cwd"));
     const turn = new Turn(thread, texts, clientId);
-    this.#active.set(thread.id, turn);
     const plan = behaviour.plan(thread.id, thread.meta, turn.prompt);
+    this.#active.set(thread.id, turn);
     if (thread.meta.ticket === null) thread.update({ ticket: plan.words.ticket });
     const actions = new Actions({ turn, wire: this.#wire, env: commandEnvironment(plan), ...this.#deps });
     return { result: { turn: turn.view() }, after: () => this.#run(turn, () => plan.perform(actions)) };
