@@ -1,5 +1,5 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { SessionRecorder, sessionRequest } from "../../../test/fakes/session-recorder.ts";
 import { captureLog } from "../../../test/support/captured-log.ts";
@@ -51,7 +51,14 @@ async function agent(...turns: readonly Steps[]): Promise<string> {
 
 function open(codex: Partial<CodexSettings>, overrides: Partial<SessionRequest> = {}): Promise<AgentSession> {
   const settings = makeSettings({ codex, rest: { secrets: [{ envNames: ["BOARD_KEY"], value: SECRET }] } });
-  return backend.open(sessionRequest(recorder, { settings, workspacePath: join(dir.path, "work"), ...overrides }));
+  return backend.open(
+    sessionRequest(recorder, { settings, workspacePath: join(dir.path, "work"), runMarker: marker(), ...overrides }),
+  );
+}
+
+/** Of this test alone: what ends a run's processes finds them by it. */
+function marker(): string {
+  return basename(dir.path);
 }
 
 function leaderPid(): number {
@@ -140,7 +147,7 @@ describe("a session with a real process", () => {
     expect(await session.runTurn({ prompt: "T-1", intentId: "1" })).toEqual({ kind: "completed" });
     expect(recorder.of("malformed")).toEqual([]);
     const env = await readFile(join(dir.path, "work", "env.txt"), "utf8");
-    expect(env).toContain("SYMPHONY_RUN_MARKER=run-1");
+    expect(env).toContain(`SYMPHONY_RUN_MARKER=${marker()}`);
     expect(env).not.toContain(SECRET);
   });
 
@@ -169,7 +176,7 @@ describe("a look at a real process", () => {
     const check = await backend.check({
       settings,
       cwd: dir.path,
-      runMarker: "check",
+      runMarker: marker(),
       signal: new AbortController().signal,
       spawned: ({ pid }) => void pids.push(pid),
     });

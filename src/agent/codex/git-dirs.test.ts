@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { captureLog } from "../../../test/support/captured-log.ts";
@@ -36,7 +36,7 @@ async function repository(path: string): Promise<string> {
 }
 
 function request(workspacePath: string): Parameters<typeof readAgentsMd>[0] {
-  return { host, workspacePath, env: { PATH: process.env["PATH"] ?? "", HOME: dir.path }, marker: "run-1" };
+  return { host, workspacePath, env: { PATH: process.env["PATH"] ?? "", HOME: dir.path }, marker: basename(dir.path) };
 }
 
 async function gitDirs(workspacePath: string): Promise<readonly string[]> {
