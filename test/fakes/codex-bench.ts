@@ -37,7 +37,7 @@ export function codexBench(): CodexBench {
     recorder,
     backend,
     log,
-    open: (overrides) => backend.open(sessionRequest(recorder, overrides)),
+    open: (overrides) => backend.open(sessionRequest(recorder, { runMarker: "run-1", ...overrides })),
   };
 }
 

@@ -1,4 +1,5 @@
 /** A session request whose listener writes everything down. */
+import { randomUUID } from "node:crypto";
 import type { SessionListener, SessionRequest } from "../../src/agent/port.ts";
 import type { AgentEventBody } from "../../src/domain/events.ts";
 import type { Question } from "../../src/domain/outcome.ts";
@@ -43,7 +44,8 @@ export function sessionRequest(listener: SessionListener, overrides: Partial<Ses
     workspacePath: "/workspace",
     title: "T-1: a ticket",
     threadId: null,
-    runMarker: "run-1",
+    // Of this request alone: what ends a run's real processes finds them by it.
+    runMarker: `run-${randomUUID()}`,
     tools: [],
     callTool: () => Promise.resolve({ success: false, text: "no tools here" }),
     listener,
