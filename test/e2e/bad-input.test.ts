@@ -1,7 +1,7 @@
 /** What a user sees who has made a mistake: one clear line that names key, value and mend; and nothing half-made is left. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { filesBelow, makeSurroundings, processesBelow, type Surroundings } from "./command-line.ts";
 
 const BOARD = "tracker: { kind: local, provider: { path: ./board } }";
@@ -79,28 +79,23 @@ const MISTAKES: readonly Mistake[] = [
   },
 ];
 
-describe("a daemon that can't start", () => {
-  let user: Surroundings;
+/** A user with a board, and a file where a folder might be wanted. */
+async function makeUser(workflow: string | null): Promise<Surroundings> {
+  const user = await makeSurroundings();
+  await mkdir(join(user.dir, "board"));
+  await writeFile(join(user.dir, "a-file"), "not a folder\n");
+  if (workflow !== null) await writeFile(join(user.dir, "WORKFLOW.md"), workflow);
+  return user;
+}
 
-  beforeAll(async () => {
-    user = await makeSurroundings();
-    await mkdir(join(user.dir, "board"));
-    await writeFile(join(user.dir, "a-file"), "not a folder\n");
-  });
-
-  afterAll(() => user[Symbol.asyncDispose]());
-
-  beforeEach(async () => {
-    await writeFile(join(user.dir, "WORKFLOW.md"), "");
-  });
-
+// Most of the time goes into starting processes, so several are started at once.
+describe.concurrent("a daemon that can't start", () => {
   test.each(MISTAKES)(
     "says what is wrong with $name in one line, exits with 1 and leaves nothing",
     async ({ file, args = [], says }) => {
-      await writeFile(join(user.dir, "WORKFLOW.md"), file ?? "");
-      const missing = file === null ? ["elsewhere/WORKFLOW.md"] : [];
+      await using user = await makeUser(file);
       const before = await filesBelow(user.root);
-      const { code, signal, stdout, stderr } = await user.run([...args, ...missing]);
+      const { code, signal, stdout, stderr } = await user.run(args);
       expect(stderr).toMatch(/^symphony: [^\n]+\n$/);
       for (const text of says) expect(stderr).toContain(text);
       expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" });
@@ -110,8 +105,7 @@ describe("a daemon that can't start", () => {
   );
 
   test("names every mistake of a file at once, a line each", async () => {
-    await writeFile(
-      join(user.dir, "WORKFLOW.md"),
+    await using user = await makeUser(
       settings(BOARD, AGENT, "polling: { interval_ms: soon }", "agent: { max_turns: 0 }"),
     );
     const { code, stderr } = await user.run([]);
@@ -123,7 +117,7 @@ describe("a daemon that can't start", () => {
   });
 });
 
-describe("a command line that can't be understood", () => {
+describe.concurrent("a command line that can't be understood", () => {
   test.each([
     [["--nope"], "--nope"],
     [["usage", "--by", "year"], "--by"],
@@ -138,9 +132,9 @@ describe("a command line that can't be understood", () => {
 });
 
 describe("a report without a ledger", () => {
-  test.each([["usage"]])("%s says where it looked and exits with 1", async (command) => {
+  test("usage says where it looked and exits with 1", async () => {
     await using user = await makeSurroundings();
-    const { code, stdout, stderr } = await user.run([command, "--state-dir", "nowhere", "--json"]);
+    const { code, stdout, stderr } = await user.run(["usage", "--state-dir", "nowhere", "--json"]);
     expect(stderr).toMatch(/^symphony: [^\n]*nowhere\/ledger\.db[^\n]*\n$/);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(await filesBelow(user.root)).toEqual(["home", "tmp", "work"]);

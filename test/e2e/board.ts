@@ -2,6 +2,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { simulatedAgentCommand } from "../../src/agent/simulated/command.ts";
+import { openLedgerReader } from "../../src/ledger/queries.ts";
+import type { RunJson } from "../../src/ledger/run-list.ts";
 
 export interface BoardFiles {
   /** Identifiers of tickets, all in Todo. */
@@ -56,6 +58,16 @@ export async function stateOf(dir: string, ticket: string): Promise<string> {
 /** The text of a ticket's file, comments included. */
 export function ticketText(dir: string, ticket: string): Promise<string> {
   return readFile(join(dir, "board", `${ticket}.md`), "utf8");
+}
+
+/** What the ledger knows of the runs, newest first; cheaper than another process that asks for them. */
+export function runsIn(dir: string): readonly RunJson[] {
+  const reader = openLedgerReader(join(dir, "state", "ledger.db"));
+  try {
+    return reader.runs();
+  } finally {
+    reader.close();
+  }
 }
 
 /** Script steps that call the board. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { expect, test } from "vitest";
 import { demoScript } from "../../src/cli/demo-script.ts";
+import { runsIn } from "./board.ts";
 import { filesBelow, makeSurroundings, processesBelow, type Ending, type Surroundings } from "./command-line.ts";
 
 /** Ten agents and twenty git commands on a busy machine. */
@@ -42,7 +43,7 @@ async function json(user: Surroundings, ...args: readonly string[]): Promise<unk
   return JSON.parse((await user.run(args)).stdout);
 }
 
-test(
+test.concurrent(
   "demo --json works the board to Done, answers with its figures, and leaves the ledger alone",
   { timeout: PATIENCE_MS },
   async () => {
@@ -71,12 +72,11 @@ test(
     const stateDir = join(user.tmp, folder, "state");
     const usage = await json(user, "usage", "--json", "--state-dir", stateDir);
     expect(usage).toMatchObject({ total: { runs: 7, turns: 8, total_tokens: scriptedTokens().total } });
-    const runs = (await json(user, "runs", "--json", "--state-dir", stateDir)) as Record<string, unknown>[];
+    const runs = runsIn(join(user.tmp, folder));
     const startOf = (issue: string): string =>
-      String(runs.findLast((run) => run["issue_identifier"] === issue)?.["started_at"]);
-    const endOf = (issue: string): string =>
-      String(runs.find((run) => run["issue_identifier"] === issue)?.["ended_at"]);
-    expect(runs.filter((run) => run["issue_identifier"] === "DEMO-4").map((run) => run["outcome"])).toEqual([
+      String(runs.findLast((run) => run.issue_identifier === issue)?.started_at);
+    const endOf = (issue: string): string => String(runs.find((run) => run.issue_identifier === issue)?.ended_at);
+    expect(runs.filter((run) => run.issue_identifier === "DEMO-4").map((run) => run.outcome)).toEqual([
       "succeeded",
       "failed",
     ]);
@@ -85,7 +85,7 @@ test(
   },
 );
 
-test(
+test.concurrent(
   "demo --keep goes on where kill -9 has cut it off, on the same threads, and leaves its work to look at",
   { timeout: PATIENCE_MS },
   async () => {
@@ -95,19 +95,19 @@ test(
     await first.says("DEMO-3  turn 2");
     first.kill("SIGKILL");
     await first.ended;
-    const before = (await json(user, "runs", "--json", "-w", join(dir, "WORKFLOW.md"))) as Record<string, unknown>[];
+    const before = runsIn(dir);
 
     const second = await user.run(["demo", "--keep", "--dir", dir]);
     expect(second).toMatchObject({ code: 0, stderr: "" });
     expect(second.stdout).toContain("goes on with the board");
     expect(second.stdout).toContain("6 of 6 tickets done");
     expect(second.stdout).toContain(join(dir, "state", "ledger.db"));
-    const after = (await json(user, "runs", "--json", "-w", join(dir, "WORKFLOW.md"))) as Record<string, unknown>[];
-    for (const { run_id: id, thread_id: thread } of before.filter((run) => run["thread_id"] !== null)) {
-      expect(after.find((run) => run["run_id"] === id)).toMatchObject({ thread_id: thread });
+    const after = runsIn(dir);
+    for (const { run_id: id, thread_id: thread } of before.filter((run) => run.thread_id !== null)) {
+      expect(after.find((run) => run.run_id === id)).toMatchObject({ thread_id: thread });
     }
-    const manual = after.filter((run) => run["issue_identifier"] === "DEMO-3");
-    expect(new Set(manual.map((run) => run["thread_id"])).size).toBe(1);
+    const manual = after.filter((run) => run.issue_identifier === "DEMO-3");
+    expect(new Set(manual.map((run) => run.thread_id)).size).toBe(1);
 
     const { stdout: branches } = await execa("git", [
       "-C",
@@ -143,7 +143,7 @@ test(
   },
 );
 
-test("Ctrl-C ends the demo and removes all of it", { timeout: PATIENCE_MS }, async () => {
+test.concurrent("Ctrl-C ends the demo and removes all of it", { timeout: PATIENCE_MS }, async () => {
   await using user = await makeSurroundings();
   const demo = user.start(["demo"]);
   await demo.says("DEMO-1  turn 1");
@@ -155,7 +155,7 @@ test("Ctrl-C ends the demo and removes all of it", { timeout: PATIENCE_MS }, asy
   expect(processesBelow(user.root)).toEqual([]);
 });
 
-test("a folder that is no demo's is left alone", async () => {
+test.concurrent("a folder that is no demo's is left alone", async () => {
   await using user = await makeSurroundings();
   await writeFile(join(user.dir, "mine.txt"), "mine");
   const { code, stdout, stderr } = await user.run(["demo", "--dir", user.dir]);

@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { writeBoard } from "./board.ts";
+import { runsIn, writeBoard } from "./board.ts";
 import { makeSurroundings, processesBelow } from "./command-line.ts";
 
 const COUNT = 50;
@@ -35,8 +35,7 @@ Work on {{ issue.identifier }}.
     // None of them answers the handshake, so none can end: one that waited for another would never be there.
     const started = (): Promise<readonly string[]> => readdir(join(user.dir, "started"));
     await until("all agents are started", async () => (await started()).length === COUNT, PATIENCE_MS);
-    const { stdout } = await user.run(["runs", "--json"]);
-    const runs = JSON.parse(stdout) as { issue_identifier: string; ended_at: string | null }[];
+    const runs = runsIn(user.dir);
     expect(new Set(runs.map((run) => run.issue_identifier))).toEqual(new Set(tickets));
     expect(runs.filter((run) => run.ended_at !== null)).toEqual([]);
 
