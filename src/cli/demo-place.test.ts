@@ -1,13 +1,13 @@
 /** Where a demo lies, and what becomes of one that is there already. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { makeTempDir } from "../../test/support/temp-dir.ts";
 import { lockDaemon } from "../ledger/lock.ts";
 import { stateFiles } from "../ledger/state-files.ts";
 import { trackerDescriptors } from "../tracker/registry.ts";
 import { loadWorkflow } from "../workflow/load.ts";
-import { keptDemoDirectory, openKeptDemo } from "./demo-place.ts";
+import { keptDemoDirectory, makeTemporaryDemo, openKeptDemo } from "./demo-place.ts";
 
 const NOW = Date.UTC(2026, 10, 30);
 const finished = (): Promise<boolean> => Promise.resolve(true);
@@ -70,6 +70,19 @@ test("what a cut-off start has left is no obstacle", async () => {
   const { layout } = await openKeptDemo(dir, NOW, unfinished);
   expect(await readdir(layout.board)).toHaveLength(6);
   expect(await readdir(tmp.path)).toEqual(["demo"]);
+});
+
+test("what keeps a demo from being made is said with its mend, and nothing of it is left", async () => {
+  await using tmp = await makeTempDir();
+  vi.stubEnv("TMPDIR", join(tmp.path, "missing"));
+  await expect(makeTemporaryDemo(NOW)).rejects.toThrow(/missing.*TMPDIR/);
+  vi.stubEnv("TMPDIR", tmp.path);
+  vi.stubEnv("PATH", tmp.path);
+  await expect(makeTemporaryDemo(NOW)).rejects.toThrow(/the demo needs git/);
+  await expect(openKeptDemo(join(tmp.path, "demo"), NOW, unfinished)).rejects.toThrow(/the demo needs git/);
+  await writeFile(join(tmp.path, "a-file"), "");
+  await expect(openKeptDemo(join(tmp.path, "a-file", "demo"), NOW, unfinished)).rejects.toThrow(/a-file.*--dir/);
+  expect(await readdir(tmp.path)).toEqual(["a-file"]);
 });
 
 test("the kept demo is below the user's state directory", () => {

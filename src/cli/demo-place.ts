@@ -35,16 +35,24 @@ export function keptDemoDirectory(env: Environment): string {
   return join(base, "symphony", "demo");
 }
 
+/** What went wrong while a demo was made, and what to do about it. */
+function cantMake(dir: string, error: unknown, mend: string): unknown {
+  if (error instanceof AppError) return error;
+  const message = `making the demo in ${dir} failed: ${plainLine(errorMessage(error))}; ${mend}`;
+  return new AppError("usage", message, { dir }, { cause: error });
+}
+
 /** Makes a new demo in the system's temporary folder. */
 export async function makeTemporaryDemo(now: number): Promise<DemoPlace> {
-  const dir = await mkdtemp(join(await realpath(tmpdir()), "symphony-demo-"));
+  let dir: string | null = null;
   try {
+    dir = await mkdtemp(join(await realpath(tmpdir()), "symphony-demo-"));
     await build(demoLayout(dir), now);
+    return { layout: demoLayout(dir), resumed: false, previous: null };
   } catch (error) {
-    await removeDemo(dir);
-    throw error;
+    if (dir !== null) await removeDemo(dir);
+    throw cantMake(tmpdir(), error, "set TMPDIR to a folder that can be written");
   }
-  return { layout: demoLayout(dir), resumed: false, previous: null };
 }
 
 /**
@@ -94,13 +102,7 @@ async function buildBeside(layout: DemoLayout, now: number): Promise<void> {
     await rename(draft, layout.dir);
   } catch (error) {
     await removeDemo(draft).catch(() => undefined);
-    if (error instanceof AppError) throw error;
-    throw new AppError(
-      "usage",
-      `making the demo in ${layout.dir} failed: ${errorMessage(error)}; name another folder with --dir`,
-      { dir: layout.dir },
-      { cause: error },
-    );
+    throw cantMake(layout.dir, error, "name another folder with --dir");
   }
 }
 
