@@ -1,4 +1,5 @@
 /** Test projects: the everyday suite, and three that need more than Node (the real agent, a browser, patience). */
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { SkipGuard } from "./test/setup/skip-guard.ts";
 
@@ -18,6 +19,8 @@ const shared = {
 
 export default defineConfig({
   test: {
+    // The default leaves a processor to vitest itself; these tests mostly wait for processes of their own.
+    maxWorkers: Math.max(2, availableParallelism()),
     allowOnly: false,
     reporters: ["default", new SkipGuard()],
     experimental: { diagnostics: { isolate: false } },
@@ -26,6 +29,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: "unit",
+          // A worker for each of a hundred files would cost more than the tests; none of them changes what it imports.
+          isolate: false,
           include: ["src/**/*.test.ts", "test/**/*.test.ts", "scripts/**/*.test.ts"],
           exclude: APART.map((name) => `test/${name}/**`),
           testTimeout: UNIT_TIMEOUT_MS,

@@ -4,11 +4,6 @@ import { assertNever, errorMessage, isAppError } from "../domain/errors.ts";
 import { failed, type RunOutcome } from "../domain/outcome.ts";
 import { SessionStartError, type TurnEnd } from "./port.ts";
 
-/** The agent moved its ticket to the end and its turn completed: that is success, not a cancellation. */
-export function outcomeAfterTurn(why: StopReason): RunOutcome {
-  return why === "terminal" ? { kind: "succeeded" } : outcomeOfStop(why);
-}
-
 /** How a run that was stopped for this reason is recorded. */
 export function outcomeOfStop(why: StopReason): RunOutcome {
   switch (why) {
@@ -51,7 +46,9 @@ export function outcomeOfError(error: unknown): RunOutcome {
 export function outcomeOfTurn(end: TurnEnd, finishing: StopReason | null): RunOutcome | null {
   switch (end.kind) {
     case "completed":
-      return finishing === null ? null : outcomeAfterTurn(finishing);
+      // The agent moved its ticket to the end and its turn completed: that is success, not a cancellation. A shutdown looks at the
+      // ticket once more, since the turn may have been the one that ended it.
+      return finishing === "terminal" ? { kind: "succeeded" } : null;
     case "interrupted":
       return failed("agent", "the turn was interrupted");
     case "failed":

@@ -264,6 +264,16 @@ describe("finish", () => {
     expect((await run.done).outcome).toMatchObject({ kind: "cancelled", by: "shutdown" });
   });
 
+  it("for a shutdown calls the turn that ended the ticket a success", async () => {
+    board = async () => ({ ...issue, state: "Done" });
+    const next = backend.nextTurn();
+    const run = start();
+    const turn = await next;
+    run.finish("shutdown");
+    turn.end({ kind: "completed" });
+    expect(await run.done).toMatchObject({ outcome: { kind: "succeeded" }, issue: { state: "Done" } });
+  });
+
   it("before the first turn ends the run at once", async () => {
     const run = start({ hooks: { beforeRun: "touch $D/started; sleep 300" } });
     await until("before_run runs", () => existsSync(join(fixture.dir, "started")));

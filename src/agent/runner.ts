@@ -10,7 +10,7 @@ import type { Workspaces } from "../workspace/workspace.ts";
 import type { AgentBackend, AgentSession, TurnEnd } from "./port.ts";
 import { continuationPrompt, resumePrompt } from "./prompt.ts";
 import { rereadIssue } from "./reread.ts";
-import { outcomeAfterTurn, outcomeOfError, outcomeOfStop, outcomeOfTurn } from "./run-outcomes.ts";
+import { outcomeOfError, outcomeOfStop, outcomeOfTurn } from "./run-outcomes.ts";
 import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
 import { createSessionListener } from "./session-listener.ts";
 import { createToolRunner } from "./tools.ts";
@@ -64,9 +64,10 @@ class Runner {
 
   finish(why: StopReason): void {
     this.#finishing = why;
-    // Nothing is under way that could end by itself: there is no turn to wait for.
-    if (this.#phase === "between") this.#decide(outcomeAfterTurn(why));
-    else if (this.#phase !== "turn") this.stop(why);
+    if (this.#phase === "turn") return;
+    // Nothing else is under way that could end by itself, but for the look at the ticket, which says how the turn went.
+    if (this.#phase !== "between") this.stop(why);
+    else if (why === "terminal") this.#decide({ kind: "succeeded" });
   }
 
   stop(why: StopReason): void {
@@ -225,10 +226,10 @@ class Runner {
     if (this.#outcome !== null) return null;
     this.#issue = issue;
     if (issue !== null) this.#listener.issueSeen(issue);
-    if (issue === null || turn >= maxTurns || !this.#request.mayContinue(issue)) {
-      this.#decide({ kind: "succeeded" });
-      return null;
-    }
+    if (issue === null || !this.#request.mayContinue(issue)) this.#decide({ kind: "succeeded" });
+    else if (this.#finishing !== null) this.#decide(outcomeOfStop(this.#finishing));
+    else if (turn >= maxTurns) this.#decide({ kind: "succeeded" });
+    if (this.#outcome !== null || issue === null) return null;
     return continuationPrompt({ turn: turn + 1, maxTurns, issue });
   }
 

@@ -126,6 +126,16 @@ describe("a failed run", () => {
     expect(driver.claimOf("blocked", issue)).toMatchObject({ why: "needs_input", question, threadId: "thread-1" });
   });
 
+  it("whose ticket a poll has seen Done since is cleaned, whatever the run saw last", () => {
+    const driver = running();
+    const workspace = { issueId: issue.id, identifier: "ENG-1", path: "/w/ENG-1", host: "local", createdAt: 1 };
+    driver.send({ kind: "run_prepared", runId: driver.runIdOf(issue), workspace });
+    driver.tick([], [{ ...issue, state: "Done" }]);
+    const result = { outcome: { kind: "succeeded" }, issue, turns: 1, threadId: "thread-1", changed: true } as const;
+    driver.send({ kind: "run_ended", runId: driver.runIdOf(issue), result });
+    expect(driver.claim(issue)?.kind).toBe("cleaning");
+  });
+
   it("whose ticket is gone is released", () => {
     const driver = running();
     driver.endRun(issue, failed("agent", "boom"), { issue: null });

@@ -15,8 +15,9 @@ type Failed = Extract<RunOutcome, { kind: "failed" }>;
 /** running -> waiting, blocked, cleaning or none. */
 export function onRunEnded(draft: Draft, env: Env, claim: RunningClaim, result: RunResult): void {
   draft.fact({ kind: "run_ended", runId: claim.runId, result, at: env.now });
-  const issue = result.issue ?? claim.issue;
-  const ended: RunningClaim = { ...claim, issue, threadId: result.threadId ?? claim.threadId };
+  // The claim's sight is the newest: the run reports each of its own, and polls may have come since.
+  const { issue } = claim;
+  const ended: RunningClaim = { ...claim, threadId: result.threadId ?? claim.threadId };
   logEnd(draft, ended, result);
   if (ended.stopping?.why === "operator_release") return release(draft, issue, "operator");
   if (result.issue === null) return release(draft, issue, "no longer visible");

@@ -1,5 +1,5 @@
 /** A model run: goes through the phases that the real runner goes through, and fails in all the ways that real ones do. */
-import { outcomeAfterTurn, outcomeOfStop } from "../../src/agent/run-outcomes.ts";
+import { outcomeOfStop } from "../../src/agent/run-outcomes.ts";
 import type { StopReason } from "../../src/domain/claim.ts";
 import type { Issue } from "../../src/domain/issue.ts";
 import { failed, type RunOutcome } from "../../src/domain/outcome.ts";
@@ -60,8 +60,9 @@ export class ModelAgent {
   /** As {@link Run.finish}. */
   finish(why: StopReason): void {
     this.#finishing = why;
-    if (this.#phase === "between") this.#decide(outcomeAfterTurn(why));
-    else if (this.#phase !== "turn") this.stop(why);
+    if (this.#phase === "turn") return;
+    if (this.#phase !== "between") this.stop(why);
+    else if (why === "terminal") this.#decide({ kind: "succeeded" });
   }
 
   /** As {@link Run.stop}: the first reason wins. */
@@ -192,7 +193,7 @@ export class ModelAgent {
     else if (move < 0.45) this.#world.board.update(id, { state: "Human Review" });
     else if (move < 0.6) this.#world.board.update(id, { state: "In Progress" });
     this.#world.post({ kind: "run_turn_completed", runId: this.start.runId });
-    if (this.#finishing !== null) return this.#decide(outcomeAfterTurn(this.#finishing));
+    if (this.#finishing === "terminal") return this.#decide({ kind: "succeeded" });
     this.#enter("between");
     this.#reread();
   }
@@ -215,6 +216,7 @@ export class ModelAgent {
     const settings = this.#world.settings();
     const over = issue === null || this.#turn >= settings.agent.maxTurns || continueGate(issue, settings) !== null;
     if (over) this.#decide({ kind: "succeeded" });
+    else if (this.#finishing !== null) this.#decide(outcomeOfStop(this.#finishing));
     else this.#next(this.#rng.int(10, 500), () => this.#startTurn());
   }
 }

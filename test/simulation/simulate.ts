@@ -145,12 +145,14 @@ function operate(world: World): void {
 
 /** An orderly stop: drain, then interrupt; the next daemon comes up a little later, sometimes before the drain is over. */
 function restart(world: World): void {
+  const crashes = world.crashes;
+  const isSameDaemon = (): boolean => world.alive && world.crashes === crashes;
   world.post({ kind: "shutdown" });
   world.clock.setTimer(world.rng.int(1000, 60_000), () => {
-    if (world.state.mode !== "stopping") return;
+    if (!isSameDaemon()) return;
     world.post({ kind: "stop_runs" });
     world.clock.setTimer(world.rng.int(100, 5000), () => {
-      if (world.alive && world.state.mode === "stopping") world.crash("the end of a restart");
+      if (isSameDaemon()) world.crash("the end of a restart");
     });
   });
 }

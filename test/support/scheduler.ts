@@ -104,10 +104,13 @@ export class SchedulerDriver {
     return this.claimOf("running", issue).runId;
   }
 
+  /** The run's last sight of its ticket is `extra.issue`, where that is given. */
   endRun(issue: Issue, outcome: RunOutcome, extra: Partial<RunResult> = {}): readonly Effect[] {
+    const runId = this.runIdOf(issue);
+    if (extra.issue !== undefined && extra.issue !== null) this.send({ kind: "run_issue", runId, issue: extra.issue });
     return this.send({
       kind: "run_ended",
-      runId: this.runIdOf(issue),
+      runId,
       result: { outcome, issue, turns: 1, threadId: "thread-1", changed: true, ...extra },
     });
   }
