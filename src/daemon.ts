@@ -57,7 +57,8 @@ export class Daemon implements Service {
   #stopping: Promise<void> | null = null;
 
   constructor(options: DaemonOptions) {
-    this.#options = options;
+    // A copy: every look into the process's own environment asks the system, and each start of an agent looks at all of it.
+    this.#options = { ...options, env: { ...options.env } };
   }
 
   /** Throws before {@link start} has resolved. */

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { text } from "node:stream/consumers";
+import { getPriority } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -210,4 +211,9 @@ describe("a start that can't be", () => {
     const request = { command: "true\0", cwd: dir.path, env: { PATH: "/usr/bin:/bin" }, marker: "m" };
     await expect(host.spawn(request)).rejects.toMatchObject({ code: "codex_not_found" });
   });
+});
+
+test("what it starts runs below the daemon's own priority", async () => {
+  const { identity } = await spawn("exec sleep 100");
+  expect(getPriority(identity.pid)).toBeGreaterThan(getPriority());
 });

@@ -4,6 +4,7 @@ import { statSync } from "node:fs";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { loginShell } from "./login-shell.ts";
 import type { ProcessExit, ProcessIdentity, SpawnRequest } from "./port.ts";
+import { yieldToDaemon } from "./priority.ts";
 import type { ProcessTable } from "./process-table.ts";
 import type { TreeDeps } from "./process-tree.ts";
 
@@ -62,6 +63,7 @@ export async function startShell(request: SpawnRequest, stdio: StdioOptions, con
     const error = await new Promise<unknown>((resolve) => child.once("error", resolve));
     throw startError(request, error);
   }
+  yieldToDaemon(pid);
   child.on("error", (error) => context.log.warn({ pid, err: errorMessage(error) }, "child process error"));
   // A child that can't be looked at now is still found by its marker.
   const row = await context.table.read(pid).catch(() => null);
