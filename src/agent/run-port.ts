@@ -47,8 +47,8 @@ export interface RunListener {
   turnCompleted(): void;
   question(question: Question | null): void;
   agentEvent(event: AgentEvent): void;
-  /** Growth over what was counted for this thread before. */
-  tokens(growth: TokenCounts): void;
+  /** Growth over what was counted for this thread before, and the model that it was spent on. */
+  tokens(growth: TokenCounts, model: string | null): void;
 }
 
 /** The rows that a run writes itself. Each returns when the row is committed, and throws when it can't be. */
@@ -82,6 +82,7 @@ export interface RunJournal {
     readonly issueId: IssueId;
     readonly total: TokenCounts;
     readonly subAgent: boolean;
+    readonly model: string | null;
     readonly at: number;
   }): TokenCounts;
   toolIntended(call: {

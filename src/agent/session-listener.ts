@@ -20,14 +20,16 @@ export function createSessionListener(deps: SessionListenerDeps): SessionListene
   let agentPid: number | null = null;
   let threadId = request.threadId;
   let announced = false;
+  /** The thread's; its sub-agents' is not told, so that they count as working with the same. */
+  let model: string | null = null;
 
   function record(event: AgentEventBody): void {
-    if (event.kind === "session_started") threadId = event.threadId;
+    if (event.kind === "session_started") ({ threadId, model } = event);
     if (event.kind === "turn_started" && threadId !== null) noteTurn(threadId, event.turnId);
     if (event.kind === "tokens") {
       const { total, subAgent } = event;
-      const usage = { runId, turn: deps.turn(), threadId: event.threadId, issueId: issue.id, total, subAgent };
-      listener.tokens(journal.recordTokens({ ...usage, at: clock.now() }));
+      const usage = { runId, turn: deps.turn(), threadId: event.threadId, issueId: issue.id, total, subAgent, model };
+      listener.tokens(journal.recordTokens({ ...usage, at: clock.now() }), model);
     }
   }
 

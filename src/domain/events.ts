@@ -7,6 +7,8 @@ export type AgentEventBody =
       readonly kind: "session_started";
       readonly threadId: string;
       readonly resumed: boolean;
+      /** The model that the thread works with; null when the agent didn't name it. */
+      readonly model: string | null;
       readonly agentVersion: string | null;
     }
   | { readonly kind: "startup_failed"; readonly message: string }

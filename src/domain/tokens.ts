@@ -8,6 +8,12 @@ export interface TokenCounts {
   readonly reasoning: number;
 }
 
+/** What was counted on one model; null where the agent didn't name it. */
+export interface ModelTokens {
+  readonly model: string | null;
+  readonly tokens: TokenCounts;
+}
+
 export const NO_TOKENS: TokenCounts = { input: 0, cachedInput: 0, output: 0, reasoning: 0 };
 
 /** Component-wise sum. */
@@ -32,6 +38,11 @@ export function tokenGrowth(mark: TokenCounts, total: TokenCounts): TokenCounts 
     output: grow(mark.output, total.output),
     reasoning: grow(mark.reasoning, total.reasoning),
   };
+}
+
+/** Input that the model read anew; never negative, whatever a source reported. */
+export function uncachedInput(counts: TokenCounts): number {
+  return Math.max(0, counts.input - counts.cachedInput);
 }
 
 /** Input plus output; the source's own total is ignored (it lies after an overflow). */

@@ -14,7 +14,13 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 
+import { issueId } from "../domain/ids.ts";
 import { changeOf, ended, makeLedgerPlace, started, type LedgerPlace } from "../../test/support/ledger.ts";
+
+const MIGRATIONS_DIR = join(import.meta.dirname, "..", "..", "migrations");
+const MIGRATIONS = readdirSync(MIGRATIONS_DIR).toSorted();
+/** Every schema version that a released ledger may have. */
+const EARLIER = MIGRATIONS.slice(0, -1).map((_, index) => index + 1);
 
 /** A ledger with some pages in it, closed cleanly, or left open as a killed daemon leaves it. */
 async function filledPlace(end: "closed" | "killed"): Promise<LedgerPlace> {
@@ -143,6 +149,28 @@ describe("an older schema", () => {
     expect(backup.pragma("user_version", { simple: true })).toBe(0);
     backup.close();
     expect(statSync(`${place.path}.v0.backup`).mode & 0o777).toBe(0o600);
+  });
+
+  test.each(EARLIER)("%i is upgraded with everything that is in it", async (version) => {
+    await using place = await makeLedgerPlace();
+    mkdirSync(dirname(place.path));
+    const old = new Database(place.path);
+    old.pragma("application_id = 1400466800");
+    for (const name of MIGRATIONS.slice(0, version)) old.exec(readFileSync(join(MIGRATIONS_DIR, name), "utf8"));
+    old.pragma(`user_version = ${version}`);
+    old.exec(`
+      INSERT INTO ledger (one, id, created_at) VALUES (1, 'the-ledger', 1);
+      INSERT INTO runs (run_id, issue_id, issue_identifier, started_at, ended_at, outcome, turns)
+        VALUES ('run-1', 'id-A-1', 'A-1', 1, 2, 'succeeded', 3);
+      INSERT INTO token_usage (run_id, turn, thread_id, day, issue_id, input, cached_input, output, reasoning)
+        VALUES ('run-1', 1, 't-1', '2026-01-01', 'id-A-1', 10, 4, 2, 1);`);
+    old.close();
+    const ledger = place.open();
+    expect(ledger.id).toBe("the-ledger");
+    expect(place.reader().runs()).toMatchObject([{ issue_identifier: "A-1", turns: 3, tokens: { total: 12 } }]);
+    const tokens = { input: 10, cachedInput: 4, output: 2, reasoning: 1 };
+    expect(ledger.tokensOfIssue(issueId("id-A-1"))).toEqual([{ model: null, tokens }]);
+    expect(existsSync(`${place.path}.v${version}.backup`)).toBe(true);
   });
 
   test("that can't be upgraded stays as it was", async () => {

@@ -22,7 +22,8 @@ function fullRun(ledger: Ledger, run: string, at: number, end: number | null): v
   ledger.turnStarted({ runId: id, turn: 1, threadId: `thread-${run}`, turnId: "u", at });
   ledger.toolIntended({ runId: id, turn: 1, callId: "c", name: "t", at });
   const total = { input: 10, cachedInput: 1, output: 2, reasoning: 0 };
-  ledger.recordTokens({ runId: id, turn: 1, threadId: `thread-${run}`, issueId: ISSUE.id, total, subAgent: false, at });
+  const usage = { runId: id, turn: 1, threadId: `thread-${run}`, issueId: ISSUE.id, total, subAgent: false };
+  ledger.recordTokens({ ...usage, model: null, at });
   ledger.appendEvent({ runId: id, issueId: ISSUE.id, at, event: "message", message: run });
   if (end !== null) ledger.commit(changeOf({ facts: [ended(run, end, { kind: "succeeded" }, 0)] }));
 }

@@ -2,7 +2,7 @@
 import type { DurableChange, DurableState } from "../domain/claim.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
 import type { JsonValue } from "../domain/issue.ts";
-import type { TokenCounts } from "../domain/tokens.ts";
+import type { ModelTokens, TokenCounts } from "../domain/tokens.ts";
 
 /** A process as it is kept for reaping; the shape of the host's identity. */
 export interface ProcessRecord {
@@ -52,6 +52,8 @@ export interface TokenReport {
   readonly issueId: IssueId;
   readonly total: TokenCounts;
   readonly subAgent: boolean;
+  /** The model of the turn; null where the agent didn't name it. */
+  readonly model: string | null;
   /** True for a total that belongs to a turn of an earlier run, as an app-server sends it after a resume. */
   readonly replayed?: boolean;
   readonly at: number;
@@ -108,9 +110,10 @@ export interface Ledger {
   recordTokens(report: TokenReport): TokenCounts;
   /** Everything ever counted, and the summed time of ended runs. */
   totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
-  tokensOfIssue(issueId: IssueId): TokenCounts;
-  /** What was counted on the UTC day of `at`. */
-  tokensOfDay(at: number): TokenCounts;
+  /** What was ever counted for an issue, by model. */
+  tokensOfIssue(issueId: IssueId): readonly ModelTokens[];
+  /** What was counted on the UTC day of `at`, by model. */
+  tokensOfDay(at: number): readonly ModelTokens[];
 
   toolIntended(intent: ToolIntent): void;
   toolEnded(end: ToolEnd): void;

@@ -30,7 +30,14 @@ function turn(ledger: Ledger, run: string, number: number, at: number): void {
 function history(ledger: Ledger, now: number): void {
   ledger.commit(changeOf({ facts: [started("run-1", EVENING, A)] }));
   turn(ledger, "run-1", 1, EVENING);
-  const usage = { runId: runId("run-1"), turn: 1, threadId: "thread-run-1", issueId: A.id, subAgent: false };
+  const usage = {
+    runId: runId("run-1"),
+    turn: 1,
+    threadId: "thread-run-1",
+    issueId: A.id,
+    subAgent: false,
+    model: "m-1",
+  };
   ledger.recordTokens({ ...usage, total: counts(100, 60, 10, 4), at: EVENING + HOUR });
   turn(ledger, "run-1", 2, EVENING + HOUR);
   ledger.recordTokens({ ...usage, turn: 2, total: counts(300, 200, 30, 5), at: EVENING + 3 * HOUR });
@@ -205,6 +212,21 @@ describe("usage", () => {
       },
     ]);
     expect(total).toEqual(place.reader().usage({ by: "issue" }).total);
+  });
+
+  test("has a price where every model has one, and none where one is missing", async () => {
+    await using place = await filledPlace();
+    const price = { input: 10_000, cachedInput: 1000, output: 100_000 };
+    const priced = place.reader().usage({ by: "issue", prices: { "m-1": price } });
+    expect(priced.rows.map((row) => [row.key, row.usd])).toEqual([
+      ["A-1", 1.07 + 0.2 + 3.1],
+      ["B-2", 0],
+    ]);
+    expect(priced.total.usd).toBe(1.07 + 0.2 + 3.1);
+    const byDay = place.reader().usage({ by: "day", prices: { "m-1": price } });
+    expect(byDay.rows.map((row) => row.usd)).toEqual([0, 0.4 + 0.06 + 1, 0.67 + 0.14 + 2.1]);
+    const other = place.reader().usage({ by: "issue", prices: { "m-2": price } });
+    expect([...other.rows, other.total].map((row) => row.usd)).toEqual([null, 0, null]);
   });
 
   test("orders identifiers as people do, and follows a renamed issue", async () => {

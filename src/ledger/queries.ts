@@ -4,7 +4,7 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import { findDamage, openExisting, type Connection } from "./database.ts";
 import { guarded } from "./failure.ts";
 import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
-import { sumUsage, type UsageJson } from "./usage.ts";
+import { sumUsage, type UsageJson, type UsageQuery } from "./usage.ts";
 
 /** The last thing seen of an issue that was ever claimed. */
 export interface SeenIssue {
@@ -29,7 +29,7 @@ export interface LedgerReader {
   readonly path: string;
   /** Newest first. */
   runs(query?: RunsQuery): readonly RunJson[];
-  usage(query: { readonly by: "issue" | "day" }): UsageJson;
+  usage(query: UsageQuery): UsageJson;
   /** Newest last; `limit` defaults to 50. */
   recentEvents(issueId: IssueId, limit?: number): readonly EventJson[];
   /** The newest that has this identifier; null when no claim ever had. */
@@ -65,7 +65,7 @@ export function openLedgerReader(path: string, clock: Clock = systemClock): Ledg
   return {
     path,
     runs: (query = {}) => read(() => listRuns(db, query)),
-    usage: ({ by }) => read(() => sumUsage(db, by, clock.now())),
+    usage: (query) => read(() => sumUsage(db, query, clock.now())),
     recentEvents: (issueId, limit = RECENT_EVENTS) => read(() => recentEvents(db, issueId, limit)),
     issueByIdentifier: (identifier) => read(() => issueByIdentifier(db, identifier)),
     damage: () => read(() => findDamage(db)),

@@ -14,7 +14,8 @@ function counts(input: number, output: number, cachedInput = 0, reasoning = 0): 
 }
 
 function report(run: string, total: TokenCounts, more: Partial<TokenReport> = {}): TokenReport {
-  return { runId: runId(run), turn: 1, threadId: "t-1", issueId: ISSUE, total, subAgent: false, at: 0, ...more };
+  const usual = { turn: 1, threadId: "t-1", issueId: ISSUE, subAgent: false, model: "m-1", at: 0 };
+  return { runId: runId(run), total, ...usual, ...more };
 }
 
 /** A thread's source: what it really used since its counter began, and what it would report. */
@@ -176,7 +177,7 @@ describe("counted tokens", () => {
     expect(ledger.recordTokens(report("run-1", odd))).toEqual(counts(0, 0, 1, 0));
   });
 
-  test("are summed by issue and by UTC day", async () => {
+  test("are summed by issue and by UTC day, for each model apart", async () => {
     await using place = await makeLedgerPlace();
     const ledger: Ledger = place.open();
     const other = makeIssue("A-2");
@@ -185,11 +186,20 @@ describe("counted tokens", () => {
     ledger.commit(changeOf({ facts: [started("run-1", noon), started("run-2", noon, other)] }));
     ledger.recordTokens(report("run-1", counts(10, 1), { at: nextDay - 1 }));
     ledger.recordTokens(report("run-1", counts(30, 3), { at: nextDay }));
-    ledger.recordTokens(report("run-2", counts(5, 5), { at: noon, threadId: "t-2", issueId: other.id }));
-    expect(ledger.tokensOfIssue(ISSUE)).toEqual(counts(30, 3));
-    expect(ledger.tokensOfIssue(other.id)).toEqual(counts(5, 5));
-    expect(ledger.tokensOfDay(noon)).toEqual(counts(15, 6));
-    expect(ledger.tokensOfDay(nextDay)).toEqual(counts(20, 2));
-    expect(ledger.tokensOfDay(nextDay + 24 * 3_600_000)).toEqual(NO_TOKENS);
+    const second = { threadId: "t-2", issueId: other.id };
+    ledger.recordTokens(report("run-2", counts(5, 5), { at: noon, ...second, model: "m-2" }));
+    ledger.recordTokens(report("run-2", counts(6, 5), { at: noon, ...second, turn: 2, model: null }));
+    expect(ledger.tokensOfIssue(ISSUE)).toEqual([{ model: "m-1", tokens: counts(30, 3) }]);
+    expect(ledger.tokensOfIssue(other.id)).toEqual([
+      { model: null, tokens: counts(1, 0) },
+      { model: "m-2", tokens: counts(5, 5) },
+    ]);
+    expect(ledger.tokensOfDay(noon)).toEqual([
+      { model: null, tokens: counts(1, 0) },
+      { model: "m-1", tokens: counts(10, 1) },
+      { model: "m-2", tokens: counts(5, 5) },
+    ]);
+    expect(ledger.tokensOfDay(nextDay)).toEqual([{ model: "m-1", tokens: counts(20, 2) }]);
+    expect(ledger.tokensOfDay(nextDay + 24 * 3_600_000)).toEqual([]);
   });
 });

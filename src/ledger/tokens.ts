@@ -1,6 +1,6 @@
 /** Token counts: growth over each thread's persisted mark, added up by run, turn and day. */
 import type { IssueId } from "../domain/ids.ts";
-import { NO_TOKENS, tokenGrowth, type TokenCounts } from "../domain/tokens.ts";
+import { NO_TOKENS, tokenGrowth, type ModelTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { Connection } from "./database.ts";
 import type { TokenReport } from "./port.ts";
 import { whole, type Writer } from "./writer.ts";
@@ -10,9 +10,9 @@ export interface TokenCounter {
   /** Commits by itself; answers the growth. */
   record(report: TokenReport): TokenCounts;
   all(): TokenCounts;
-  ofIssue(issueId: IssueId): TokenCounts;
+  ofIssue(issueId: IssueId): readonly ModelTokens[];
   /** Of the UTC day of `at`. */
-  ofDay(at: number): TokenCounts;
+  ofDay(at: number): readonly ModelTokens[];
 }
 
 /** The UTC day that usage is booked on, as `YYYY-MM-DD`. */
@@ -54,6 +54,14 @@ function replayGrowth(mark: TokenCounts, total: TokenCounts): TokenCounts {
   };
 }
 
+interface ModelRow extends TokenCounts {
+  readonly model: string | null;
+}
+
+function byModel({ model, ...tokens }: ModelRow): ModelTokens {
+  return { model, tokens };
+}
+
 function prepareStatements(db: Connection) {
   return {
     mark: db.prepare<[string], TokenCounts>(
@@ -66,15 +74,15 @@ function prepareStatements(db: Connection) {
          output = excluded.output, reasoning = excluded.reasoning, updated_at = excluded.updated_at`,
     ),
     add: db.prepare(
-      `INSERT INTO token_usage (run_id, turn, thread_id, day, issue_id, input, cached_input, output, reasoning)
-       VALUES (@runId, @turn, @threadId, @day, @issueId, @input, @cachedInput, @output, @reasoning)
-       ON CONFLICT (run_id, turn, thread_id, day) DO UPDATE SET input = input + excluded.input,
+      `INSERT INTO token_usage (run_id, turn, thread_id, day, issue_id, model, input, cached_input, output, reasoning)
+       VALUES (@runId, @turn, @threadId, @day, @issueId, @model, @input, @cachedInput, @output, @reasoning)
+       ON CONFLICT (run_id, turn, thread_id, day) DO UPDATE SET model = COALESCE(excluded.model, model), input = input + excluded.input,
          cached_input = cached_input + excluded.cached_input, output = output + excluded.output,
          reasoning = reasoning + excluded.reasoning`,
     ),
     all: db.prepare<[], TokenCounts>(`SELECT ${SUMS} FROM token_usage`),
-    ofIssue: db.prepare<[string], TokenCounts>(`SELECT ${SUMS} FROM token_usage WHERE issue_id = ?`),
-    ofDay: db.prepare<[string], TokenCounts>(`SELECT ${SUMS} FROM token_usage WHERE day = ?`),
+    ofIssue: db.prepare<[string], ModelRow>(`SELECT model, ${SUMS} FROM token_usage WHERE issue_id = ? GROUP BY model`),
+    ofDay: db.prepare<[string], ModelRow>(`SELECT model, ${SUMS} FROM token_usage WHERE day = ? GROUP BY model`),
   };
 }
 
@@ -84,7 +92,7 @@ export function createTokenCounter(db: Connection, writer: Writer): TokenCounter
   const marks = new Map<string, TokenCounts>();
 
   function record(report: TokenReport): TokenCounts {
-    const { runId, turn, threadId, issueId, at } = report;
+    const { runId, turn, threadId, issueId, model, at } = report;
     const total = clean(report.total);
     const mark = marks.get(threadId) ?? sql.mark.get(threadId);
     if (mark !== undefined && same(mark, total)) {
@@ -97,7 +105,7 @@ export function createTokenCounter(db: Connection, writer: Writer): TokenCounter
       sql.setMark.run({ threadId, issueId, subAgent: Number(report.subAgent), ...total, at: whole(at) });
       // A row of zeros says that a figure came; a repetition isn't one.
       if (mark !== undefined && same(growth, NO_TOKENS)) return;
-      sql.add.run({ runId, turn, threadId, day: utcDay(at), issueId, ...growth });
+      sql.add.run({ runId, turn, threadId, day: utcDay(at), issueId, model, ...growth });
     });
     marks.set(threadId, total);
     return growth;
@@ -106,7 +114,7 @@ export function createTokenCounter(db: Connection, writer: Writer): TokenCounter
   return {
     record,
     all: () => sql.all.get() ?? NO_TOKENS,
-    ofIssue: (issueId) => sql.ofIssue.get(issueId) ?? NO_TOKENS,
-    ofDay: (at) => sql.ofDay.get(utcDay(at)) ?? NO_TOKENS,
+    ofIssue: (issueId) => sql.ofIssue.all(issueId).map(byModel),
+    ofDay: (at) => sql.ofDay.all(utcDay(at)).map(byModel),
   };
 }

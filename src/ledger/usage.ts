@@ -1,6 +1,14 @@
 /** Usage by issue or by day as `usage --json` shows it (contract.md). */
+import { costOfAll, type Prices } from "../domain/price.ts";
+import { addTokens, NO_TOKENS, totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { Connection } from "./database.ts";
 import { utcDay } from "./tokens.ts";
+
+export interface UsageQuery {
+  readonly by: "issue" | "day";
+  /** None: `usd` is null throughout. */
+  readonly prices?: Prices;
+}
 
 /** Sums without the key that they are for. */
 export interface UsageSums {
@@ -13,7 +21,7 @@ export interface UsageSums {
   /** input + output. */
   readonly total_tokens: number;
   readonly seconds_running: number;
-  /** Null: no price is known. */
+  /** By the prices that were given; null when one of the models has none. */
   readonly usd: number | null;
 }
 
@@ -39,13 +47,10 @@ interface RunSpan {
   readonly last_at: number;
 }
 
-interface Growth {
+interface Growth extends TokenCounts {
   readonly issue_id: string;
   readonly day: string;
-  readonly input: number;
-  readonly cached_input: number;
-  readonly output: number;
-  readonly reasoning: number;
+  readonly model: string | null;
 }
 
 const SPANS = `
@@ -55,19 +60,24 @@ const SPANS = `
   FROM runs AS r LEFT JOIN issues AS i USING (issue_id)`;
 
 const GROWTH = `
-  SELECT issue_id, day, SUM(input) AS input, SUM(cached_input) AS cached_input, SUM(output) AS output,
+  SELECT issue_id, day, model, SUM(input) AS input, SUM(cached_input) AS cachedInput, SUM(output) AS output,
     SUM(reasoning) AS reasoning
-  FROM token_usage GROUP BY issue_id, day`;
+  FROM token_usage GROUP BY issue_id, day, model`;
 
 /** Sums in the making; time is kept in milliseconds until the end, so that rounding doesn't add up. */
 interface Tally {
   runs: number;
   turns: number;
-  input: number;
-  cachedInput: number;
-  output: number;
-  reasoning: number;
+  readonly tokens: Map<string | null, TokenCounts>;
   runningMs: number;
+}
+
+/** What is added to it. */
+interface Part {
+  readonly runs?: number;
+  readonly turns?: number;
+  readonly tokens?: { readonly model: string | null; readonly counts: TokenCounts };
+  readonly runningMs?: number;
 }
 
 class Tallies {
@@ -75,46 +85,56 @@ class Tallies {
   readonly total = emptyTally();
 
   /** Adds to a key's sums and to the total. */
-  add(key: string, part: Partial<Tally>): void {
+  add(key: string, part: Part): void {
     const tally = this.#byKey.get(key) ?? emptyTally();
     this.#byKey.set(key, tally);
     addTo(tally, part);
     addTo(this.total, part);
   }
 
-  rows(): readonly UsageRow[] {
+  rows(prices: Prices): readonly UsageRow[] {
     return [...this.#byKey]
-      .map(([key, tally]) => ({ key, ...toSums(tally) }))
+      .map(([key, tally]) => ({ key, ...toSums(tally, prices) }))
       .toSorted((a, b) => a.key.localeCompare(b.key, "en", { numeric: true }));
   }
 }
 
 function emptyTally(): Tally {
-  return { runs: 0, turns: 0, input: 0, cachedInput: 0, output: 0, reasoning: 0, runningMs: 0 };
+  return { runs: 0, turns: 0, tokens: new Map(), runningMs: 0 };
 }
 
-function addTo(tally: Tally, part: Partial<Tally>): void {
-  tally.runs += part.runs ?? 0;
-  tally.turns += part.turns ?? 0;
-  tally.input += part.input ?? 0;
-  tally.cachedInput += part.cachedInput ?? 0;
-  tally.output += part.output ?? 0;
-  tally.reasoning += part.reasoning ?? 0;
-  tally.runningMs += part.runningMs ?? 0;
+function addTo(tally: Tally, { runs = 0, turns = 0, tokens, runningMs = 0 }: Part): void {
+  tally.runs += runs;
+  tally.turns += turns;
+  tally.runningMs += runningMs;
+  if (tokens === undefined) return;
+  tally.tokens.set(tokens.model, addTokens(tally.tokens.get(tokens.model) ?? NO_TOKENS, tokens.counts));
 }
 
-function toSums(tally: Tally): UsageSums {
+function toSums({ runs, turns, tokens, runningMs }: Tally, prices: Prices): UsageSums {
+  const all = [...tokens.values()].reduce(addTokens, NO_TOKENS);
   return {
-    runs: tally.runs,
-    turns: tally.turns,
-    input_tokens: tally.input,
-    cached_input_tokens: tally.cachedInput,
-    output_tokens: tally.output,
-    reasoning_tokens: tally.reasoning,
-    total_tokens: tally.input + tally.output,
-    seconds_running: Math.round(tally.runningMs) / 1000,
-    usd: null,
+    runs,
+    turns,
+    input_tokens: all.input,
+    cached_input_tokens: all.cachedInput,
+    output_tokens: all.output,
+    reasoning_tokens: all.reasoning,
+    total_tokens: totalTokens(all),
+    seconds_running: Math.round(runningMs) / 1000,
+    usd: usdOf(tokens, prices),
   };
+}
+
+/** Money is shown in millionths of a dollar: beyond that are only the traces of adding fractions. */
+const USD_STEPS = 1_000_000;
+
+/** A part without a price makes the whole unknown: too low a sum would look like one. */
+function usdOf(tokens: ReadonlyMap<string | null, TokenCounts>, prices: Prices): number | null {
+  const spent = [...tokens].map(([model, counts]) => ({ model, tokens: counts }));
+  const { usd, unpriced } = costOfAll(spent, prices);
+  if (unpriced.length > 0 || Object.keys(prices).length === 0) return null;
+  return Math.round(usd * USD_STEPS) / USD_STEPS;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -146,7 +166,7 @@ function daemonLives(db: Connection): boolean {
 }
 
 /** A run counts on the day it started, its time on the days it ran, tokens on the days they were reported. */
-export function sumUsage(db: Connection, by: "issue" | "day", now: number): UsageJson {
+export function sumUsage(db: Connection, { by, prices = {} }: UsageQuery, now: number): UsageJson {
   const tallies = new Tallies();
   const identifiers = new Map<string, string>();
   const alive = daemonLives(db);
@@ -159,9 +179,9 @@ export function sumUsage(db: Connection, by: "issue" | "day", now: number): Usag
       tallies.add(by === "issue" ? identifier : day, { runningMs: ms });
     }
   }
-  for (const { issue_id, day, input, cached_input, output, reasoning } of db.prepare<[], Growth>(GROWTH).all()) {
+  for (const { issue_id, day, model, ...counts } of db.prepare<[], Growth>(GROWTH).all()) {
     const key = by === "issue" ? (identifiers.get(issue_id) ?? issue_id) : day;
-    tallies.add(key, { input, cachedInput: cached_input, output, reasoning });
+    tallies.add(key, { tokens: { model, counts } });
   }
-  return { by, rows: tallies.rows(), total: toSums(tallies.total) };
+  return { by, rows: tallies.rows(prices), total: toSums(tallies.total, prices) };
 }

@@ -41,6 +41,7 @@ for (let number = Number(first); ; number += 1) {
   );
   ledger.turnIntended({ runId: runId(run), turn: 1, intentId: `intent-${number}`, at });
   const total = { input: number * 10, cachedInput: number, output: number, reasoning: 0 };
-  ledger.recordTokens({ runId: runId(run), turn: 1, threadId: "t-1", issueId: issue.id, total, subAgent: false, at });
+  const usage = { runId: runId(run), turn: 1, threadId: "t-1", issueId: issue.id, total, subAgent: false };
+  ledger.recordTokens({ ...usage, model: "m-1", at });
   process.stdout.write(`${number}\n`);
 }

@@ -40,7 +40,7 @@ export class ScriptedAppServer {
   readonly scripts: ScriptRequest[] = [];
   readonly #handlers = new Map<string, Handler>([
     ["initialize", () => ({ result: { userAgent: "symphony/0.171.0 (test)" } })],
-    ["thread/start", () => ({ result: { thread: { id: THREAD } } })],
+    ["thread/start", () => ({ result: { thread: { id: THREAD }, model: "gpt-5.5" } })],
     ["thread/resume", ({ threadId }) => ({ result: { thread: { id: threadId } } })],
     ["turn/start", (_params, server) => server.startTurn()],
     [

@@ -33,6 +33,7 @@ export class ScriptedBackend implements AgentBackend {
       kind: "session_started",
       threadId,
       resumed: request.threadId !== null,
+      model: "m-1",
       agentVersion: "0.171.0",
     });
     let current: OpenTurn | null = null;

@@ -42,7 +42,7 @@ describe("opening", () => {
       },
     ]);
     expect(my.recorder.of("session_started")).toEqual([
-      { kind: "session_started", threadId: THREAD, resumed: false, agentVersion: "0.171.0" },
+      { kind: "session_started", threadId: THREAD, resumed: false, model: "gpt-5.5", agentVersion: "0.171.0" },
     ]);
   });
 
@@ -273,10 +273,15 @@ describe("resuming", () => {
     const my = codexBench();
     const usage = { tokenUsage: { total: { inputTokens: 70, outputTokens: 7 } } };
     my.server.on("thread/resume", (_params, server) =>
-      server.after({ result: { thread: { id: THREAD } } }, () => server.notify("thread/tokenUsage/updated", usage)),
+      server.after({ result: { thread: { id: THREAD }, model: "gpt-5.5-mini" } }, () =>
+        server.notify("thread/tokenUsage/updated", usage),
+      ),
     );
     await my.open({ threadId: THREAD });
     await until("it is told", () => my.recorder.of("tokens").length > 0);
+    // Whoever counts needs the model first.
+    expect(my.recorder.events.map((event) => event.kind)).toEqual(["session_started", "tokens"]);
+    expect(my.recorder.of("session_started")).toMatchObject([{ resumed: true, model: "gpt-5.5-mini" }]);
     expect(my.recorder.of("tokens")).toMatchObject([
       { threadId: THREAD, total: { input: 70, output: 7 }, subAgent: false },
     ]);

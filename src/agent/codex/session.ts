@@ -167,19 +167,15 @@ export class CodexSession implements AgentSession {
     const { connection, router, turns } = this.#connected();
     const { channel } = connection;
     const thread = await openThread(
-      {
-        channel,
-        clock,
-        log,
-        bind: (threadId) => router.bind(threadId),
-        developerInstructions: () => this.#developerInstructions(),
-      },
+      { channel, clock, log, developerInstructions: () => this.#developerInstructions() },
       this.#request,
     );
     turns.bind(thread.threadId);
     this.#threadId = thread.threadId;
     this.#resumed = thread.resumed;
     this.#emit({ kind: "session_started", ...thread, agentVersion: this.#agentVersion });
+    // Now what came before the thread was known: it belongs to a session that has started.
+    router.bind(thread.threadId);
   }
 
   runTurn(turn: TurnRequest): Promise<TurnEnd> {

@@ -16,8 +16,6 @@ export interface ThreadDeps {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly log: Log;
-  /** The thread that notifications are about, those included that came before it was known. */
-  bind(threadId: string): void;
   /** The repository's instructions for a fresh thread, where the app-server doesn't read them itself. */
   developerInstructions(): Promise<string | null>;
 }
@@ -25,6 +23,8 @@ export interface ThreadDeps {
 export interface OpenThread {
   readonly threadId: string;
   readonly resumed: boolean;
+  /** As the answer names it; null when it doesn't. */
+  readonly model: string | null;
 }
 
 /** The bound thread is in use by another process. */
@@ -35,23 +35,19 @@ export class ThreadInUseError extends Error {
 /** Rejects as a request does, and with ThreadInUseError. */
 export async function openThread(deps: ThreadDeps, request: SessionRequest): Promise<OpenThread> {
   if (request.threadId !== null) {
-    const threadId = await resumeThread(deps, request, request.threadId);
-    if (threadId !== null) return { threadId, resumed: true };
+    const resumed = await resumeThread(deps, request, request.threadId);
+    if (resumed !== null) return { ...resumed, resumed: true };
   }
   const params = threadStartParams(request, await deps.developerInstructions());
-  const threadId = await threadRequest(deps, request, { method: "thread/start", params });
-  deps.bind(threadId);
-  return { threadId, resumed: false };
+  return { ...(await threadRequest(deps, request, { method: "thread/start", params })), resumed: false };
 }
 
 /** Null: the server can't resume it, and a fresh thread is as good as it gets. */
-async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: string): Promise<string | null> {
+async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: string): Promise<NamedThread | null> {
   const params = threadResumeParams(request, bound);
   for (const waitMs of [...WRITER_RETRY_MS, null]) {
     try {
-      const threadId = await threadRequest(deps, request, { method: "thread/resume", params });
-      deps.bind(threadId);
-      return threadId;
+      return await threadRequest(deps, request, { method: "thread/resume", params });
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const refusal = resumeRefusal(error);
@@ -69,13 +65,15 @@ async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: st
   return null;
 }
 
+type NamedThread = Pick<OpenThread, "threadId" | "model">;
+
 async function threadRequest(
   { channel }: ThreadDeps,
   { settings }: SessionRequest,
   { method, params }: { readonly method: "thread/start" | "thread/resume"; readonly params: unknown },
-): Promise<string> {
+): Promise<NamedThread> {
   const reply = await channel.request(method, params, settings.codex.startTimeoutMs);
   const threadId = stringAt(objectAt(reply, "thread"), "id");
   if (threadId === null) throw new AppError("response_error", `the answer to ${method} names no thread`);
-  return threadId;
+  return { threadId, model: stringAt(reply, "model") };
 }
