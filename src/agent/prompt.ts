@@ -27,6 +27,7 @@ const WHAT_HAPPENED: Readonly<Record<WaitReason, string>> = {
   timed_out: "The run before this one was stopped because a turn produced no output for too long.",
   usage_limit: "The run before this one met a usage limit, which is over now.",
   auth: "The run before this one could not log in, which is mended now.",
+  day_budget: "The run before this one was interrupted because the day's budget was spent; a new day has begun.",
   shutdown: "The service was stopped in an orderly way while the run before this one was going on.",
   recovered: "The run before this one was cut off by a crash or a restart of the service.",
   operator_retry: "A person asked for another try.",

@@ -20,6 +20,8 @@ export function outcomeOfStop(why: StopReason): RunOutcome {
       return { kind: "cancelled", by: "operator", message: "stopped by an operator" };
     case "budget":
       return failed("budget", "a budget was spent", { retryable: false });
+    case "day_budget":
+      return failed("budget", "the day's budget was spent");
     case "shutdown":
       return { kind: "cancelled", by: "shutdown", message: "the daemon was stopped" };
     default:

@@ -20,6 +20,8 @@ export type StopReason =
   | "operator_stop"
   | "operator_release"
   | "budget"
+  /** The day's budget: waits for the next day, no attempt counted. */
+  | "day_budget"
   | "shutdown";
 
 /** Counts whole runs without progress, over continuation, failure and recovery (`agent.max_idle_runs`). */
@@ -69,6 +71,7 @@ export type WaitReason =
   | "timed_out"
   | "usage_limit"
   | "auth"
+  | "day_budget"
   | "shutdown"
   | "recovered"
   | "operator_retry"

@@ -67,7 +67,10 @@ export type Event =
   | { readonly kind: "settings_changed" }
   | { readonly kind: "workflow_broken"; readonly message: string }
   | { readonly kind: "workflow_mended" }
+  /** Runs are interrupted and nothing starts until `until`, epoch ms. */
   | { readonly kind: "budget_day_spent"; readonly until: number; readonly message: string }
+  /** The day has budget left after all: a limit was raised. */
+  | { readonly kind: "budget_day_renewed" }
   /** An operator's wish: no new dispatch from now on, runs go on to their own ends. */
   | { readonly kind: "drain" }
   /** The daemon is asked to stop: turns may end by themselves within `shutdown.drain_ms`, and no other starts. */

@@ -71,15 +71,11 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
       draft.dropPause("workflow");
       return "serve";
     case "budget_day_spent":
-      draft.setPause({
-        kind: "budget",
-        since: env.now,
-        until: event.until,
-        message: event.message,
-        step: 0,
-        probe: null,
-      });
+      onDaySpent(draft, env, event);
       return "quiet";
+    case "budget_day_renewed":
+      draft.dropPause("budget");
+      return "serve";
     case "drain":
     case "shutdown":
     case "stop_runs":
@@ -126,7 +122,7 @@ function applyToRun(draft: Draft, env: Env, event: RunEvent): "serve" | "quiet" 
       draft.setClaim(id, { ...claim, question: event.question });
       return "quiet";
     case "run_budget":
-      if (claim.stopping === null) stopRun(draft, env, claim, { budget: event.message });
+      if (claim.stopping === null) stopRun(draft, env, claim, { why: "budget", detail: event.message });
       return "quiet";
     case "run_ended":
       onRunEnded(draft, env, claim, event.result);
@@ -158,6 +154,16 @@ function onCleaned(
   }
   if (isTerminal(claim.issue, env.settings) || startGate(claim.issue, env.settings) !== null) return;
   draft.patch({ backlog: [...draft.state.backlog, claim.issue].toSorted(compareIssues) });
+}
+
+/** The limit is a hard one: what runs is interrupted, and goes on with the next day. */
+function onDaySpent(draft: Draft, env: Env, { until, message }: Extract<Event, { kind: "budget_day_spent" }>): void {
+  const since = draft.state.pauses.get("budget")?.since ?? env.now;
+  draft.setPause({ kind: "budget", since, until, message, step: 0, probe: null });
+  for (const claim of draft.state.claims.values()) {
+    if (claim.kind === "running" && claim.stopping === null)
+      stopRun(draft, env, claim, { why: "day_budget", detail: message });
+  }
 }
 
 function onStop(draft: Draft, env: Env, kind: "drain" | "shutdown" | "stop_runs"): void {

@@ -13,18 +13,27 @@ import { block, release, settleUnroutable, wait } from "./transitions.ts";
 type Failed = Extract<RunOutcome, { kind: "failed" }>;
 
 /** running -> waiting, blocked, cleaning or none. */
-export function onRunEnded(draft: Draft, env: Env, claim: RunningClaim, result: RunResult): void {
+export function onRunEnded(draft: Draft, env: Env, claim: RunningClaim, ended: RunResult): void {
+  const result = withNumbers(claim, ended);
   draft.fact({ kind: "run_ended", runId: claim.runId, result, at: env.now });
   // The claim's sight is the newest: the run reports each of its own, and polls may have come since.
   const { issue } = claim;
-  const ended: RunningClaim = { ...claim, threadId: result.threadId ?? claim.threadId };
-  logEnd(draft, ended, result);
-  if (ended.stopping?.why === "operator_release") return release(draft, issue, "operator");
+  const last: RunningClaim = { ...claim, threadId: result.threadId ?? claim.threadId };
+  logEnd(draft, last, result);
+  if (last.stopping?.why === "operator_release") return release(draft, issue, "operator");
   if (result.issue === null) return release(draft, issue, "no longer visible");
   const gate = continueGate(issue, env.settings);
   if (gate !== null) return settleUnroutable(draft, env, issue, gate);
-  if (ended.stopping !== null && settleStopped(draft, env, ended)) return;
-  settleOutcome(draft, env, ended, result);
+  if (last.stopping !== null && settleStopped(draft, env, last)) return;
+  settleOutcome(draft, env, last, result);
+}
+
+/** A run that a budget has ended says so with the numbers, which the runner doesn't know. */
+function withNumbers({ stopping }: RunningClaim, result: RunResult): RunResult {
+  const { outcome } = result;
+  const detail = stopping?.detail ?? null;
+  if (detail === null || outcome.kind !== "failed" || outcome.class !== "budget") return result;
+  return { ...result, outcome: { ...outcome, message: detail } };
 }
 
 function logEnd(draft: Draft, claim: RunningClaim, result: RunResult): void {
@@ -47,6 +56,14 @@ function settleStopped(draft: Draft, env: Env, claim: RunningClaim): boolean {
         why: "budget",
         message: claim.stopping.detail ?? "a budget was spent",
         class: "budget",
+      });
+      return true;
+    case "day_budget":
+      wait(draft, claim, {
+        why: "day_budget",
+        attempt: claim.attempt,
+        dueAt: null,
+        error: claim.stopping.detail,
       });
       return true;
     case "shutdown":

@@ -137,15 +137,13 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
   draft.log("info", "run started", issue, { run_id: id, attempt: claim.attempt, why: claim.why });
 }
 
+/** A budget's stop carries the numbers. */
+export type StopWish =
+  StopReason | { readonly why: Extract<StopReason, "budget" | "day_budget">; readonly detail: string };
+
 /** How a stop begins: the agent is interrupted at once, or after a grace in which its turn may end by itself. */
-export function stopRun(
-  draft: Draft,
-  env: Env,
-  claim: RunningClaim,
-  reason: StopReason | { readonly budget: string },
-): void {
-  const why = typeof reason === "string" ? reason : "budget";
-  const detail = typeof reason === "string" ? null : reason.budget;
+export function stopRun(draft: Draft, env: Env, claim: RunningClaim, wish: StopWish): void {
+  const { why, detail } = typeof wish === "string" ? { why: wish, detail: null } : wish;
   const graceMs = graceOf(why, env);
   const interruptAt = graceMs > 0 ? env.now + graceMs : null;
   draft.setClaim(

@@ -17,6 +17,7 @@ export interface Faults {
   readonly reloads: boolean;
   readonly ledgerFailures: boolean;
   readonly operators: boolean;
+  readonly budgets: boolean;
 }
 
 export const ALL_FAULTS: Faults = {
@@ -36,6 +37,7 @@ export const ALL_FAULTS: Faults = {
   reloads: true,
   ledgerFailures: true,
   operators: true,
+  budgets: true,
 };
 
 export const FAULT_NAMES = Object.keys(ALL_FAULTS) as readonly (keyof Faults)[];

@@ -56,6 +56,7 @@ function play(world: World, day: Day): void {
   if (day.faults.reloads) every(world, 90 * MINUTE, noiseEndsAt, () => reload(world));
   if (day.faults.ledgerFailures) every(world, 180 * MINUTE, noiseEndsAt, () => breakLedger(world));
   if (day.faults.operators) every(world, 30 * MINUTE, noiseEndsAt, () => operate(world));
+  if (day.faults.budgets) every(world, 200 * MINUTE, noiseEndsAt, () => spend(world));
   if (day.faults.restarts) every(world, 240 * MINUTE, noiseEndsAt, () => restart(world));
   while (world.step(noiseEndsAt));
   calmDown(world);
@@ -141,6 +142,20 @@ function operate(world: World): void {
     { kind: "reset", issueId },
   ];
   world.post({ kind: "operator", command: world.rng.pick(commands) });
+}
+
+/** A run's budget is spent, or the day's; somebody may raise the day's limit later. */
+function spend(world: World): void {
+  const claim = [...world.state.claims.values()].find((candidate) => candidate.kind === "running");
+  if (world.rng.chance(0.5)) {
+    if (claim?.kind === "running") world.post({ kind: "run_budget", runId: claim.runId, message: "120 of 100 tokens" });
+    return;
+  }
+  const until = (Math.floor(world.clock.now() / (24 * HOUR)) + 1) * 24 * HOUR;
+  world.post({ kind: "budget_day_spent", until, message: "1,200 of 1,000 tokens" });
+  if (world.rng.chance(0.5)) {
+    world.clock.setTimer(world.rng.int(MINUTE, 3 * HOUR), () => world.post({ kind: "budget_day_renewed" }));
+  }
 }
 
 /** An orderly stop: drain, then interrupt; the next daemon comes up a little later, sometimes before the drain is over. */

@@ -202,6 +202,10 @@ export class World implements AgentWorld {
 
   #startRun(effect: StartRun): void {
     const agent = new ModelAgent(this, effect);
+    const spent = this.state.pauses.get("budget");
+    if (spent?.until !== undefined && spent.until !== null && spent.until > this.clock.now()) {
+      throw new Breach(`${effect.issue.identifier} started though the day's budget is spent`);
+    }
     const running = [...this.#agents.values()];
     if (running.some((other) => other.start.issue.id === effect.issue.id)) {
       throw new Breach(`two runs of ${effect.issue.identifier}`);
