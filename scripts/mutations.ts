@@ -97,7 +97,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "run-end.ts",
-    from: 'if (ended.stopping?.why === "operator_release") return release(draft, issue, "operator");',
+    from: 'if (last.stopping?.why === "operator_release") return release(draft, issue, "operator");',
     to: "",
     what: "a released run comes back",
   },
