@@ -30,6 +30,8 @@ export interface RunRequest {
   currentSettings(): Settings;
   /** Whether the ticket is still active and routable, by the newest settings. */
   mayContinue(issue: Issue): boolean;
+  /** The budget that this run or its issue has spent, with its numbers; null: it may go on. Throws when that can't be told. */
+  budgetSpent(): string | null;
   /** Whether another issue of ours has this directory (compared without letter case). */
   isTaken(path: string): boolean;
   /** The ticket as the tracker has it now; null when a complete answer lacks it. Rejects when it can't be read. */

@@ -66,6 +66,7 @@ function start({ hooks = {}, maxTurns = 20, request = {} }: Options = {}): Run {
       currentSettings: () => settings,
       mayContinue: (seen) => seen.state === "In Progress",
       isTaken: () => false,
+      budgetSpent: () => null,
       readIssue: () => board(),
       ...request,
     },
@@ -162,6 +163,31 @@ describe("turns", () => {
     (await next).end(end);
     expect((await run.done).outcome).toEqual(outcome);
     expect(place.reader().runs()[0]?.turns).toBe(1);
+  });
+});
+
+describe("a budget that is spent", () => {
+  const SPENT = failed("budget", "120 of 100 tokens", { retryable: false });
+
+  it("before the run ends it before anything is made or started", async () => {
+    const run = start({ hooks: { afterCreate: "touch $D/made" }, request: { budgetSpent: () => "120 of 100 tokens" } });
+    expect(await run.done).toMatchObject({ outcome: SPENT, turns: 0, threadId: null });
+    expect([backend.sessions.length, record, existsSync(join(fixture.dir, "made"))]).toEqual([0, null, false]);
+  });
+
+  it("between two turns starts no other", async () => {
+    const next = backend.nextTurn();
+    const run = start({ request: { budgetSpent: () => (heard.includes("completed") ? "120 of 100 tokens" : null) } });
+    (await next).end({ kind: "completed" });
+    expect(await run.done).toMatchObject({ outcome: SPENT, turns: 1, threadId: "thread-1" });
+    expect([backend.turns.length, backend.closed]).toEqual([1, 1]);
+  });
+
+  it("that can't be read fails the run", async () => {
+    const budgetSpent = (): never => {
+      throw new AppError("ledger_unusable", "disk full");
+    };
+    expect((await start({ request: { budgetSpent } }).done).outcome).toMatchObject({ kind: "failed", retryable: true });
   });
 });
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { RunPhase, StopReason, WorkspaceRecord } from "../domain/claim.ts";
 import type { Issue } from "../domain/issue.ts";
-import type { Fingerprint, RunOutcome, RunResult } from "../domain/outcome.ts";
+import { failed, type Fingerprint, type RunOutcome, type RunResult } from "../domain/outcome.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { renderPrompt } from "../workflow/template.ts";
@@ -118,7 +118,8 @@ class Runner {
     this.#listener.phase(phase, this.#turn);
   }
 
-  async #prepare(): Promise<WorkspaceRecord> {
+  async #prepare(): Promise<WorkspaceRecord | null> {
+    if (this.#isOverBudget()) return null;
     const { issue, attempt, settings, workspace, runId, isTaken } = this.#request;
     const { record } = await this.#deps.workspaces.prepare({
       issue,
@@ -141,10 +142,17 @@ class Runner {
     this.#before = await this.#fingerprint(workspace);
     const { maxTurns } = this.#request.settings.agent;
     let prompt: string | null = this.#firstPrompt(session, maxTurns);
-    while (prompt !== null && this.#outcome === null) {
+    while (prompt !== null && this.#outcome === null && !this.#isOverBudget()) {
       this.#turn += 1;
       prompt = await this.#runTurn(session, prompt, maxTurns);
     }
+  }
+
+  /** What a run spends is watched while it does; this is for what was spent before it, and for a limit that was lowered. */
+  #isOverBudget(): boolean {
+    const spent = this.#request.budgetSpent();
+    if (spent !== null) this.#decide(failed("budget", spent, { retryable: false }));
+    return spent !== null;
   }
 
   async #hook(name: "before_run" | "after_run", workspace: WorkspaceRecord): Promise<void> {

@@ -4,7 +4,7 @@ import type { RunJournal } from "../agent/run-port.ts";
 import type { AgentEvent } from "../domain/events.ts";
 import type { DurableChange, DurableState } from "../domain/claim.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
-import type { TokenCounts } from "../domain/tokens.ts";
+import type { ModelTokens, TokenCounts } from "../domain/tokens.ts";
 import type { Host, ProcessIdentity } from "../host/port.ts";
 import type { LedgerReader } from "../ledger/queries.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -14,6 +14,7 @@ import type { Event, OperatorCommand } from "../scheduler/events.ts";
 import type { State } from "../scheduler/state.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
+import { BudgetWatch } from "./budget-watch.ts";
 import { Effects } from "./effects.ts";
 import { issueJson } from "./issue-view.ts";
 import { LiveRuns, messageOf } from "./live.ts";
@@ -30,6 +31,8 @@ export interface OrchestratorLedger extends RunJournal {
   commit(change: DurableChange): void;
   liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
   totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
+  tokensOfIssue(issueId: IssueId): readonly ModelTokens[];
+  tokensOfDay(at: number): readonly ModelTokens[];
   unbindThread(issueId: IssueId): void;
   callsInDoubt(issueId: IssueId): readonly string[];
   appendEvent(event: {
@@ -64,6 +67,7 @@ const UNRECORDED: ReadonlySet<AgentEvent["kind"]> = new Set(["tokens", "rate_lim
 export class Orchestrator implements Service {
   readonly #deps: OrchestratorDeps;
   readonly #live: LiveRuns;
+  readonly #budgets: BudgetWatch;
   readonly #loop: Loop;
   readonly #runs: Runs;
   readonly #effects: Effects;
@@ -75,6 +79,7 @@ export class Orchestrator implements Service {
     const { clock, log, ledger, workspaces, backend, trackers, workflow } = deps;
     const post = (event: Event): void => this.#loop.post(event);
     this.#live = new LiveRuns(ledger.totals());
+    this.#budgets = new BudgetWatch({ clock, log, ledger, post, budget: () => workflow.current().settings.budget });
     this.#runs = new Runs({
       workspaces,
       backend,
@@ -82,6 +87,7 @@ export class Orchestrator implements Service {
       log,
       post,
       journal: ledger,
+      budgets: this.#budgets,
       live: this.#live,
       onAgentEvent: (runId, issueId, event) => this.#onAgentEvent(runId, issueId, event),
     });
@@ -120,9 +126,14 @@ export class Orchestrator implements Service {
     this.#started = true;
     const { workflow, ledger } = this.#deps;
     await reapOrphans(this.#deps);
-    this.post({ kind: "boot", durable: ledger.loadState() });
+    const durable = ledger.loadState();
+    this.post({ kind: "boot", durable });
+    this.#budgets.start((durable.pauses.get("budget")?.until ?? 0) > this.#deps.clock.now());
     workflow.observe({
-      onChange: () => this.post({ kind: "settings_changed" }),
+      onChange: () => {
+        this.post({ kind: "settings_changed" });
+        this.#budgets.settingsChanged();
+      },
       onBroken: (message) => this.post({ kind: "workflow_broken", message }),
       onMended: () => this.post({ kind: "workflow_mended" }),
     });
@@ -150,6 +161,7 @@ export class Orchestrator implements Service {
       now: clock.now(),
       state: this.#loop.state,
       live: this.#live,
+      budget: this.#budgets.today(),
       trackerKind: settings.tracker.kind,
       workflow: { path: settings.workflowPath, revision: settings.revision, loadedAt, lastError: workflow.lastError },
       ledgerError: this.#loop.ledgerError,

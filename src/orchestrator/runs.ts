@@ -7,6 +7,7 @@ import { startRun, type RunnerDeps } from "../agent/runner.ts";
 import type { Run, RunListener, RunRequest } from "../agent/run-port.ts";
 import type { AgentEvent } from "../domain/events.ts";
 import type { Event } from "../scheduler/events.ts";
+import type { BudgetWatch } from "./budget-watch.ts";
 import type { LiveRuns } from "./live.ts";
 
 /** Activity reaches the scheduler at once when the number of open items changes, else this often: it only moves stall deadlines. */
@@ -14,6 +15,7 @@ const ACTIVITY_INTERVAL_MS = 1000;
 
 export interface RunsDeps extends RunnerDeps {
   readonly live: LiveRuns;
+  readonly budgets: BudgetWatch;
   post(event: Event): void;
   /** Every event of every agent, for the ledger and for subscribers. */
   onAgentEvent(runId: RunId, issueId: IssueId, event: AgentEvent): void;
@@ -44,8 +46,11 @@ export class Runs {
   }
 
   /** Starts the run; its end comes back as `run_ended`, whatever happens. */
-  start(request: RunRequest): void {
-    const { runId } = request;
+  start(asked: Omit<RunRequest, "budgetSpent">): void {
+    const { runId } = asked;
+    const { budgets } = this.#deps;
+    const request: RunRequest = { ...asked, budgetSpent: () => budgets.spentBy(runId) };
+    budgets.begin(runId, asked.issue.id);
     const startedAt = this.#deps.clock.now();
     this.#activity.set(runId, { at: startedAt, open: 0, postedAt: startedAt, postedOpen: 0 });
     const run = startRun(this.#deps, request, this.#listener(request));
@@ -53,6 +58,7 @@ export class Runs {
     const ended = (result: RunResult): void => {
       this.#runs.delete(runId);
       this.#activity.delete(runId);
+      budgets.end(runId);
       this.#deps.live.end(runId, this.#deps.clock.now() - startedAt);
       this.#deps.post({ kind: "run_ended", runId, result });
     };
@@ -90,7 +96,7 @@ export class Runs {
 
   #listener(request: RunRequest): RunListener {
     const { runId, issue } = request;
-    const { post, live } = this.#deps;
+    const { post, live, budgets } = this.#deps;
     return {
       prepared: (workspace) => post({ kind: "run_prepared", runId, workspace }),
       phase: (phase, turn) => {
@@ -107,7 +113,10 @@ export class Runs {
         live.see(runId, event);
         this.#deps.onAgentEvent(runId, issue.id, event);
       },
-      tokens: (growth) => live.addTokens(runId, growth),
+      tokens: (growth, model) => {
+        live.addTokens(runId, growth);
+        budgets.count(runId, growth, model);
+      },
     };
   }
 }

@@ -9,6 +9,8 @@ export interface SnapshotInput {
   readonly now: number;
   readonly state: State;
   readonly live: LiveRuns;
+  /** The day's spending. */
+  readonly budget: Readonly<Record<string, unknown>>;
   readonly trackerKind: string;
   readonly workflow: {
     readonly path: string;
@@ -144,6 +146,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       last_error: timed(workflow.lastError),
     },
     ledger: { last_error: timed(input.ledgerError) },
+    budget: input.budget,
     invariant_breaches: input.invariantBreaches,
     codex_totals: { ...tokensJson(live.totals), seconds_running: Math.round((live.endedMs + liveMs) / 100) / 10 },
     rate_limits: live.rateLimits,
