@@ -121,8 +121,11 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
     .action(async (_options, command: Command) => {
       const given = command.optsWithGlobals<Given>();
       const { usage } = await import("./usage.ts");
-      const { by = "issue", json = false } = given;
-      done(usage({ ledger: await ledgerPath(given), json, by }));
+      const { by = "issue", json = false, workflow = "./WORKFLOW.md" } = given;
+      // A state directory alone says nothing about the workflow that it belongs to.
+      const isWorkflowMeant = given.stateDir === undefined || command.getOptionValueSource("workflow") === "cli";
+      const { findPrices } = await import("../workflow/prices.ts");
+      done(usage({ ledger: await ledgerPath(given), json, by, prices: isWorkflowMeant ? findPrices(workflow) : {} }));
     });
 }
 

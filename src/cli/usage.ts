@@ -1,4 +1,5 @@
 /** `symphony usage`: what the work has cost so far, by issue or by day. */
+import type { Prices } from "../domain/price.ts";
 import { openLedgerReader } from "../ledger/queries.ts";
 import type { UsageJson, UsageSums } from "../ledger/usage.ts";
 import { showCount, showSpan } from "./figures.ts";
@@ -10,6 +11,8 @@ export interface UsageOptions {
   readonly ledger: string;
   readonly json: boolean;
   readonly by: "issue" | "day";
+  /** Of `budget.prices`, by model. */
+  readonly prices: Prices;
 }
 
 const FIGURES = ["RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "REASONING", "TOTAL", "TIME"];
@@ -18,7 +21,7 @@ const FIGURES = ["RUNS", "TURNS", "INPUT", "CACHED", "OUTPUT", "REASONING", "TOT
 export function usage(options: UsageOptions): number {
   const reader = openLedgerReader(options.ledger);
   try {
-    const found = reader.usage({ by: options.by });
+    const found = reader.usage({ by: options.by, prices: options.prices });
     if (options.json) printJson(found);
     else printLines(usageLines(found));
     return 0;
@@ -30,7 +33,7 @@ export function usage(options: UsageOptions): number {
 /** The table with its total at the end. Prices are shown only where there are any. */
 export function usageLines({ by, rows, total }: UsageJson): readonly string[] {
   if (rows.length === 0) return ["No runs yet."];
-  const priced = total.usd !== null;
+  const priced = total.usd !== null || rows.some((row) => row.usd !== null && row.total_tokens > 0);
   const titles = priced ? [...FIGURES, "USD"] : FIGURES;
   const columns: readonly Column[] = [
     { title: by === "issue" ? "ISSUE" : "DAY (UTC)", maxWidth: 40 },

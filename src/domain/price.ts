@@ -14,6 +14,11 @@ function costOf(tokens: TokenCounts, price: ModelPrice): number {
   return perMillion / MILLION;
 }
 
+/** Millionths of a dollar: beyond that are only the traces of adding fractions. */
+export function roundUsd(usd: number): number {
+  return Math.round(usd * MILLION) / MILLION;
+}
+
 /** A cost in US dollars, as far as it is known. */
 export interface Cost {
   readonly usd: number;

@@ -1,5 +1,5 @@
 /** Usage by issue or by day as `usage --json` shows it (contract.md). */
-import { costOfAll, type Prices } from "../domain/price.ts";
+import { costOfAll, roundUsd, type Prices } from "../domain/price.ts";
 import { addTokens, NO_TOKENS, totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { Connection } from "./database.ts";
 import { utcDay } from "./tokens.ts";
@@ -126,15 +126,12 @@ function toSums({ runs, turns, tokens, runningMs }: Tally, prices: Prices): Usag
   };
 }
 
-/** Money is shown in millionths of a dollar: beyond that are only the traces of adding fractions. */
-const USD_STEPS = 1_000_000;
-
 /** A part without a price makes the whole unknown: too low a sum would look like one. */
 function usdOf(tokens: ReadonlyMap<string | null, TokenCounts>, prices: Prices): number | null {
   const spent = [...tokens].map(([model, counts]) => ({ model, tokens: counts }));
   const { usd, unpriced } = costOfAll(spent, prices);
   if (unpriced.length > 0 || Object.keys(prices).length === 0) return null;
-  return Math.round(usd * USD_STEPS) / USD_STEPS;
+  return roundUsd(usd);
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;

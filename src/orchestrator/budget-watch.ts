@@ -1,6 +1,6 @@
 /** Counts what runs, issues and the day spend against their budgets: read from the ledger once, then kept in memory with each report. */
 import type { IssueId, RunId } from "../domain/ids.ts";
-import { costOfAll } from "../domain/price.ts";
+import { costOfAll, roundUsd } from "../domain/price.ts";
 import type { BudgetSettings } from "../domain/settings.ts";
 import type { ModelTokens, TokenCounts } from "../domain/tokens.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -101,7 +101,7 @@ export class BudgetWatch {
       day: new Date(this.#deps.clock.now()).toISOString().slice(0, 10),
       tokens: budgetedTokens(spent),
       tokens_per_day: tokensPerDay,
-      usd: isPriced ? usd : null,
+      usd: isPriced ? roundUsd(usd) : null,
       usd_per_day: usdPerDay,
     };
   }

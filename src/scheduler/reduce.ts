@@ -161,8 +161,8 @@ function onDaySpent(draft: Draft, env: Env, { until, message }: Extract<Event, {
   const since = draft.state.pauses.get("budget")?.since ?? env.now;
   draft.setPause({ kind: "budget", since, until, message, step: 0, probe: null });
   for (const claim of draft.state.claims.values()) {
-    if (claim.kind === "running" && claim.stopping === null)
-      stopRun(draft, env, claim, { why: "day_budget", detail: message });
+    if (claim.kind !== "running" || claim.stopping !== null) continue;
+    stopRun(draft, env, claim, { why: "day_budget", detail: message });
   }
 }
 

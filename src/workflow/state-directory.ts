@@ -3,12 +3,9 @@ import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
 import { basename, dirname, extname, isAbsolute, join, resolve } from "node:path";
 
-import { isAppError } from "../domain/errors.ts";
-import { parseFrontMatter } from "./front-matter-yaml.ts";
-import { splitWorkflow } from "./front-matter.ts";
+import { peekFrontMatter } from "./front-matter-peek.ts";
 import { expandPath, homeDirOf } from "./paths.ts";
 import { resolveReference, type Environment } from "./references.ts";
-import { decodeWorkflow, readWorkflowFile } from "./workflow-file.ts";
 
 /** Whose state directory is wanted. Settings will do. */
 export interface StateOwner {
@@ -80,16 +77,10 @@ export function findStateDirectory(workflowPath: string, options: StateDirectory
 }
 
 function peekStateDir(path: string, env: Environment): string | null {
-  try {
-    const { yaml, yamlLine } = splitWorkflow(path, decodeWorkflow(path, readWorkflowFile(path)));
-    const state = parseFrontMatter(path, yaml ?? "", yamlLine).values["state"];
-    const written: unknown = typeof state === "object" && state !== null && "dir" in state ? state.dir : null;
-    const dir = resolveReference(written, env);
-    if (typeof dir !== "string" || dir.trim() === "") return null;
-    const expanded = expandPath(dir, { env, homeDir: homeDirOf(env), baseDir: dirname(path) });
-    return "path" in expanded ? expanded.path : null;
-  } catch (error) {
-    if (isAppError(error)) return null;
-    throw error;
-  }
+  const state = peekFrontMatter(path)["state"];
+  const written: unknown = typeof state === "object" && state !== null && "dir" in state ? state.dir : null;
+  const dir = resolveReference(written, env);
+  if (typeof dir !== "string" || dir.trim() === "") return null;
+  const expanded = expandPath(dir, { env, homeDir: homeDirOf(env), baseDir: dirname(path) });
+  return "path" in expanded ? expanded.path : null;
 }

@@ -44,7 +44,8 @@ const tokens = count("tokens", 1, 2_000_000).nullable().default(null);
 const dollars = amount("US dollars", 25).nullable().default(null);
 const price = amount("US dollars per million tokens", 1.25);
 
-const budgetSchema = section({
+/** The budget section alone, for reports. */
+export const budgetSchema = section({
   tokens_per_run: tokens,
   tokens_per_issue: tokens,
   tokens_per_day: tokens,

@@ -85,17 +85,22 @@ function codexSettings(codex: WorkflowValues["codex"], problems: Problems): Code
   };
 }
 
-function budgetSettings(budget: WorkflowValues["budget"]): BudgetSettings {
-  const prices = Object.entries(budget.prices).map(([model, price]): [string, ModelPrice] => {
+/** Cached input costs what input costs, unless its own price is given. */
+export function pricesOf(written: WorkflowValues["budget"]["prices"]): BudgetSettings["prices"] {
+  const prices = Object.entries(written).map(([model, price]): [string, ModelPrice] => {
     return [model, { input: price.input, cachedInput: price.cached_input ?? price.input, output: price.output }];
   });
+  return Object.fromEntries(prices);
+}
+
+function budgetSettings(budget: WorkflowValues["budget"]): BudgetSettings {
   return {
     tokensPerRun: budget.tokens_per_run,
     tokensPerIssue: budget.tokens_per_issue,
     tokensPerDay: budget.tokens_per_day,
     usdPerIssue: budget.usd_per_issue,
     usdPerDay: budget.usd_per_day,
-    prices: Object.fromEntries(prices),
+    prices: pricesOf(budget.prices),
   };
 }
 
