@@ -161,6 +161,18 @@ describe("local board", () => {
     expect(issue?.blocked_by).toEqual([{ id: "ENG-1", identifier: "ENG-1", state: null }]);
   });
 
+  it("takes no ticket for gone while its folder is away", async () => {
+    await writeFile(join(dir.path, "A-1.md"), ticketText({ title: "t", state: HARNESS_STATES.active[0] ?? "Todo" }));
+    const read = () => tracker.fetchIssuesByIds([issueId("A-1")]);
+    expect(await read()).toHaveLength(1);
+    await rename(dir.path, `${dir.path}.away`);
+    await expect(read()).rejects.toMatchObject({ code: "tracker_request" });
+    await rename(`${dir.path}.away`, dir.path);
+    expect(await read()).toHaveLength(1);
+    await rm(join(dir.path, "A-1.md"));
+    expect(await read()).toEqual([]);
+  });
+
   it("never reads outside its folder, whatever an id holds", async () => {
     await mkdir(join(dir.path, "inner"));
     const inner = await createLocalTracker({

@@ -1,7 +1,7 @@
 /** A folder of ticket files, read anew only where a file has changed since it was last read. */
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError, errorMessage } from "../../domain/errors.ts";
@@ -67,6 +67,13 @@ function readFailure(path: string, error: unknown): AppError {
   return new AppError("tracker_request", `reading ${path} failed: ${errorMessage(error)}`, { path }, { cause: error });
 }
 
+/** A file that is gone was deleted only where its folder is still there; a board that is moved away in mid-read loses no ticket. */
+async function requireFolder(path: string): Promise<void> {
+  await stat(path).catch((error: unknown) => {
+    throw readFailure(path, error);
+  });
+}
+
 function stampOf(stats: BigIntStats): string {
   return [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
 }
@@ -117,6 +124,14 @@ async function readEntry(name: string, path: string, clock: Clock): Promise<Cach
   };
 }
 
+async function requireFolder(path: string): Promise<void> {
+  try {
+    await lstat(path);
+  } catch (error) {
+    throw readFailure(path, error);
+  }
+}
+
 /** A board on the folder at `path`. Nothing is read before the first call. */
 export function createBoard(path: string, clock: Clock): Board {
   const cache = new Map<string, CacheEntry>();
@@ -136,8 +151,9 @@ export function createBoard(path: string, clock: Clock): Board {
       return fresh?.entry ?? null;
     } catch (error) {
       cache.delete(name);
-      if (isGone(error)) return null;
-      throw readFailure(file, error);
+      if (!isGone(error)) throw readFailure(file, error);
+      await requireFolder(path);
+      return null;
     }
   }
 
@@ -163,6 +179,8 @@ export function createBoard(path: string, clock: Clock): Board {
         const found = await Promise.all(wanted.slice(start, start + PARALLEL_READS).map(look));
         for (const entry of found) if (entry !== null) entries.set(entry.name, entry);
       }
+      // A file that is missing is a ticket that is gone only while the folder itself is there.
+      if (entries.size < wanted.length) await requireFolder(path);
       return entries;
     },
   };
