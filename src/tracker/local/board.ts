@@ -1,7 +1,7 @@
 /** A folder of ticket files, read anew only where a file has changed since it was last read. */
 import { createHash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
-import { lstat, readdir, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { AppError, errorMessage } from "../../domain/errors.ts";
@@ -65,13 +65,6 @@ function isGone(error: unknown): boolean {
 
 function readFailure(path: string, error: unknown): AppError {
   return new AppError("tracker_request", `reading ${path} failed: ${errorMessage(error)}`, { path }, { cause: error });
-}
-
-/** A file that is gone was deleted only where its folder is still there; a board that is moved away in mid-read loses no ticket. */
-async function requireFolder(path: string): Promise<void> {
-  await stat(path).catch((error: unknown) => {
-    throw readFailure(path, error);
-  });
 }
 
 function stampOf(stats: BigIntStats): string {
@@ -151,9 +144,8 @@ export function createBoard(path: string, clock: Clock): Board {
       return fresh?.entry ?? null;
     } catch (error) {
       cache.delete(name);
-      if (!isGone(error)) throw readFailure(file, error);
-      await requireFolder(path);
-      return null;
+      if (isGone(error)) return null;
+      throw readFailure(file, error);
     }
   }
 
