@@ -94,6 +94,15 @@ export class Runs {
     }
   }
 
+  /** A line where a session's turn begins and where it ends, so that a log can be followed by session (section 13.1). */
+  #logTurn({ runId, issue }: RunRequest, event: AgentEvent): void {
+    const message = turnMessage(event);
+    if (message === null) return;
+    const { log, live } = this.#deps;
+    const session_id = live.get(runId).sessionId;
+    log.info({ issue_id: issue.id, issue_identifier: issue.identifier, run_id: runId, session_id }, message);
+  }
+
   #listener(request: RunRequest): RunListener {
     const { runId, issue } = request;
     const { post, live, budgets } = this.#deps;
@@ -111,6 +120,7 @@ export class Runs {
       question: (question) => post({ kind: "run_question", runId, question }),
       agentEvent: (event) => {
         live.see(runId, event);
+        this.#logTurn(request, event);
         this.#deps.onAgentEvent(runId, issue.id, event);
       },
       tokens: (growth, model) => {
@@ -118,6 +128,22 @@ export class Runs {
         budgets.count(runId, growth, model);
       },
     };
+  }
+}
+
+/** Null for what is neither the beginning nor the end of a turn. */
+function turnMessage({ kind }: AgentEvent): string | null {
+  switch (kind) {
+    case "turn_started":
+      return "turn started";
+    case "turn_completed":
+      return "turn completed";
+    case "turn_failed":
+      return "turn failed";
+    case "turn_cancelled":
+      return "turn cancelled";
+    default:
+      return null;
   }
 }
 
