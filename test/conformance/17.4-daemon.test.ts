@@ -1,21 +1,35 @@
+/** Section 17.4: what a start finds, what a restart keeps, and the snapshot. */
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { AppError } from "../../src/domain/errors.ts";
 import { runId } from "../../src/domain/ids.ts";
 import { NO_TOKENS } from "../../src/domain/tokens.ts";
+import { systemClock } from "../../src/lib/clock.ts";
 import { LiveRuns } from "../../src/orchestrator/live.ts";
 import { buildSnapshot } from "../../src/orchestrator/snapshot.ts";
+import { sweepLeftovers } from "../../src/orchestrator/sweep.ts";
+import { initialState } from "../../src/scheduler/state.ts";
+import type { Tracker } from "../../src/tracker/port.ts";
 import { ApiServer } from "../../src/http/server.ts";
-import { MOVE_TO_DONE } from "../e2e/board.ts";
 import { captureLog } from "../support/captured-log.ts";
 import { startDaemon } from "../support/daemon-bench.ts";
-import { makeIssue } from "../support/issues.ts";
+import { makeIssue, makeSettings } from "../support/issues.ts";
 import { driverIn } from "../support/scheduler.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 import { until } from "../support/until.ts";
 
-const DONE_AT_ONCE = { runs: [{ turns: [{ steps: [MOVE_TO_DONE] }] }] };
+const CRASHES = { runs: [{ turns: [{ steps: [{ do: "exit" }] }] }] };
+
+/** A tracker that can't be reached. */
+const DOWN: Tracker = {
+  kind: "local",
+  fetchIssuesByStates: () => Promise.reject(new AppError("tracker_request", "connection refused")),
+  fetchIssuesByIds: () => Promise.reject(new AppError("tracker_request", "connection refused")),
+  tools: [],
+  close: () => Promise.resolve(),
+};
 
 /** A directory as another tool could have left it for a ticket that is Done. */
 async function leftOver(dir: string): Promise<void> {
@@ -33,21 +47,35 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
   });
 
   it("a failed query at start is only a warning", async () => {
-    await using bench = await startDaemon(
-      { tickets: ["T-1"], script: { "T-1": DONE_AT_ONCE } },
-      {
-        async arrange(dir) {
-          await leftOver(dir);
-          // What stands where owners are written down makes the look at the leftovers fail.
-          await writeFile(join(dir, "workspaces", ".symphony"), "in the way");
-        },
-      },
-    );
-    await bench.until((snapshot) => (snapshot["tracker"] as { last_ok_at: string | null }).last_ok_at !== null);
-    expect(existsSync(join(bench.dir, "workspaces", "OLD-1"))).toBe(true);
-    await until("it is said", () =>
-      bench.captured.warnings().some((line) => line.includes("workspaces of terminal issues")),
-    );
+    await using dir = await makeTempDir();
+    await mkdir(join(dir.path, "board"));
+    await leftOver(dir.path);
+    const { log, warnings } = captureLog();
+    const root = join(dir.path, "workspaces");
+    const posted: unknown[] = [];
+    await sweepLeftovers({
+      clock: systemClock,
+      log,
+      tracker: DOWN,
+      settings: makeSettings({ rest: { workspace: { root, onTerminal: "remove" } } }),
+      state: initialState(),
+      ledgerId: "ledger",
+      signal: new AbortController().signal,
+      post: (event) => posted.push(event),
+    });
+    expect(warnings()).toEqual([expect.stringContaining("connection refused")]);
+    expect(posted).toEqual([]);
+    expect(existsSync(join(root, "OLD-1", "file"))).toBe(true);
+  });
+
+  it("claims come back after a restart", async () => {
+    await using bench = await startDaemon({ tickets: ["T-1"], script: { "T-1": CRASHES } });
+    const retrying = (): unknown => bench.snapshot()["retrying"];
+    await bench.until((snapshot) => (snapshot["counts"] as { retrying: number }).retrying === 1);
+    const before = retrying();
+    expect(before).toMatchObject([{ issue_identifier: "T-1", attempt: 1, why: "failure", due_at: expect.any(String) }]);
+    await bench.restart();
+    expect(retrying()).toEqual(before);
   });
 
   it("the snapshot has running rows, retry rows, totals and rate limits", () => {

@@ -1,6 +1,14 @@
+/** Section 17.4: which tickets start, and what a new sight of a ticket does to its run. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Issue } from "../../src/domain/issue.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { createTracker } from "../../src/tracker/registry.ts";
+import { captureLog } from "../support/captured-log.ts";
 import { makeIssue, makeSettings } from "../support/issues.ts";
 import { driverIn, SchedulerDriver } from "../support/scheduler.ts";
+import { makeTempDir } from "../support/temp-dir.ts";
 
 const issue = makeIssue("ENG-1");
 const DOWN = { code: "tracker_status", message: "HTTP 500", resetAt: null } as const;
@@ -9,6 +17,21 @@ function running(driver: SchedulerDriver): readonly string[] {
   return [...driver.state.claims.values()]
     .filter((claim) => claim.kind === "running")
     .map((claim) => claim.issue.identifier);
+}
+
+/** The candidates of a real board on which the Todo ticket A-2 waits for A-1. */
+async function candidatesBehind(blockerState: string): Promise<readonly Issue[]> {
+  await using dir = await makeTempDir();
+  const ticket = (state: string, more: string): string => `---\ntitle: T\nstate: ${state}\n${more}---\n`;
+  await writeFile(join(dir.path, "A-1.md"), ticket(blockerState, ""));
+  await writeFile(join(dir.path, "A-2.md"), ticket("Todo", "blocked_by: [A-1]\n"));
+  const settings = makeSettings({ tracker: { provider: { path: dir.path } } });
+  const tracker = await createTracker({ settings, clock: systemClock, log: captureLog().log });
+  try {
+    return await tracker.fetchIssuesByStates(settings.tracker.activeStates);
+  } finally {
+    await tracker.close();
+  }
 }
 
 describe("17.4 Dispatch, reconciliation and retry: dispatch", () => {
@@ -26,17 +49,18 @@ describe("17.4 Dispatch, reconciliation and retry: dispatch", () => {
     expect(order).toEqual(["A", "B", "C", "D", "E"]);
   });
 
-  it("a Todo issue with an open blocker is not eligible", () => {
+  it("a Todo issue with an open blocker is not eligible", async () => {
     const driver = new SchedulerDriver();
-    const blocker = { id: "b", identifier: "ENG-0", state: "In Progress" };
-    driver.dispatch({ ...issue, blocked_by: [blocker], dispatchable: false });
-    expect(running(driver)).toEqual([]);
+    const candidates = await candidatesBehind("In Progress");
+    expect(candidates.map((candidate) => candidate.identifier)).toEqual(["A-1", "A-2"]);
+    driver.dispatch(...candidates);
+    expect(running(driver)).toEqual(["A-1"]);
   });
 
-  it("a Todo issue whose blockers are terminal is eligible", () => {
+  it("a Todo issue whose blockers are terminal is eligible", async () => {
     const driver = new SchedulerDriver();
-    driver.dispatch({ ...issue, blocked_by: [{ id: "b", identifier: "ENG-0", state: "Done" }] });
-    expect(running(driver)).toEqual(["ENG-1"]);
+    driver.dispatch(...(await candidatesBehind("Done")));
+    expect(running(driver)).toEqual(["A-2"]);
   });
 
   it("the first tick is at once", () => {

@@ -1,3 +1,4 @@
+/** Section 17.4: what becomes of a ticket when its run has ended. */
 import { describe, expect, it } from "vitest";
 import { failed } from "../../src/domain/outcome.ts";
 import { retryRow } from "../../src/orchestrator/snapshot.ts";
@@ -85,17 +86,6 @@ describe("17.4 Dispatch, reconciliation and retry: retry", () => {
     stopped.send({ kind: "shutdown" });
     stopped.endRun(issue, { kind: "cancelled", by: "shutdown", message: "" });
     expect(stopped.claimOf("waiting", issue).attempt).toBeNull();
-  });
-
-  it("claims come back after a restart", () => {
-    for (const kind of ["waiting", "blocked", "running"] as const) {
-      const before = driverIn(issue, kind);
-      const driver = new SchedulerDriver();
-      driver.now = before.now;
-      driver.send({ kind: "boot", durable: before.state });
-      expect(driver.claim(issue)?.kind).toBe(kind === "running" ? "waiting" : kind);
-      expect(driver.state.workspaces).toEqual(before.state.workspaces);
-    }
   });
 
   it("runs that change nothing are blocked in the end", () => {

@@ -1,3 +1,4 @@
+/** Section 17.6: what an operator sees in the status, the API and the log. */
 import { rename, writeFile } from "node:fs/promises";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -96,10 +97,10 @@ describe("17.6 Observability", () => {
       readFileSync(join(other.dir, "board", "T-9.md"), "utf8").includes("state: Done"),
     );
     const lines = other.captured.lines().map((line) => JSON.parse(line) as Json);
-    expect(lines.some((line) => line["issue_id"] === "T-9" && line["issue_identifier"] === "T-9")).toBe(true);
-    await until("a line of the session", () =>
-      other.captured.lines().some((line) => (JSON.parse(line) as Json)["session_id"] !== undefined),
-    );
+    const issue = { issue_id: "T-9", issue_identifier: "T-9" };
+    expect(lines).toContainEqual(expect.objectContaining({ msg: "run started", ...issue }));
+    const session = expect.stringMatching(/^.+-.+$/) as unknown;
+    expect(lines).toContainEqual(expect.objectContaining({ msg: "turn started", ...issue, session_id: session }));
   });
 
   it("a validation failure is visible to the operator", async () => {
@@ -132,9 +133,9 @@ describe("17.6 Observability", () => {
 
   it("a log that can't be written stops nothing", async () => {
     await using other = await startDaemon({ tickets: ["T-8"], script: { "T-8": ENDS } }, { log: await brokenLog() });
-    await until("the ticket is done", () =>
-      readFileSync(join(other.dir, "board", "T-8.md"), "utf8").includes("state: Done"),
-    );
+    const ticket = (): string => readFileSync(join(other.dir, "board", "T-8.md"), "utf8");
+    await until("the ticket is done", () => ticket().includes("state: Done"));
+    expect(ticket()).toContain("worked on T-8");
   });
 
   it("repeated token reports are counted once", async () => {
