@@ -10,7 +10,7 @@ import type { IssueReads, TickQuery, TickRecords } from "./reads.ts";
 import { inStates, ofIds, visible, wholePage } from "./reads.ts";
 import type { IssueNode, LightIssue, ReadIssue } from "./records.ts";
 import { readLightIssues, readPage, readStates } from "./records.ts";
-import { changedFilter, distinctStates, idFilter } from "./scope.ts";
+import { changedFilter, distinctStates, idVariables } from "./scope.ts";
 
 /**
  * A change of a relation, a move out of the scope and a deletion don't show in what has changed, so the whole board is read this often.
@@ -132,7 +132,7 @@ export class DeltaReads {
     const variables = {
       changedFilter: changedFilter(scope, since),
       first: ISSUE_PAGE,
-      trackedFilter: idFilter(scope, ids),
+      ...idVariables(scope, ids),
       tracked: Math.max(ids.length, 1),
       withTracked: ids.length > 0,
       relations: RELATIONS_WITH_ISSUE,

@@ -37,6 +37,9 @@ function listing(root: IssueRoot, alias: string, args: string, more = ""): strin
   return `${alias}: customView(id: $view) ${more}{ issues(${args}) { ${PAGE} } }`;
 }
 
+/** Arguments of a list of issues by id: the ids typed as the specification wants them (section 11.2), beside the scope's own filters. */
+const TRACKED = "filter: { id: { in: $ids }, and: $scope }, first: $tracked, includeArchived: true";
+
 function header(root: IssueRoot, name: string, variables: string): string {
   return `query ${name}(${variables}${root === "view" ? ", $view: String!" : ""})`;
 }
@@ -52,30 +55,30 @@ export function candidatesDocument(root: IssueRoot): string {
 /** The first page of candidates and the tracked issues in one request. */
 export function tickDocument(root: IssueRoot): string {
   const variables =
-    "$filter: IssueFilter!, $first: Int!, $relations: Int!, $trackedFilter: IssueFilter!, $tracked: Int!";
+    "$filter: IssueFilter!, $first: Int!, $relations: Int!, $scope: [IssueFilter!]!, $ids: [ID!]!, $tracked: Int!";
   return `${header(root, "SymphonyTick", variables)} {
   ${listing(root, "candidates", "filter: $filter, first: $first")}
-  ${listing(root, "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true")}
+  ${listing(root, "tracked", TRACKED)}
 }${ISSUE_FRAGMENT}`;
 }
 
 /** Issues by id. */
 export function issuesByIdDocument(root: IssueRoot): string {
-  const variables = "$trackedFilter: IssueFilter!, $tracked: Int!, $relations: Int!";
+  const variables = "$scope: [IssueFilter!]!, $ids: [ID!]!, $tracked: Int!, $relations: Int!";
   return `${header(root, "SymphonyIssuesById", variables)} {
-  ${listing(root, "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true")}
+  ${listing(root, "tracked", TRACKED)}
 }${ISSUE_FRAGMENT}`;
 }
 
 /** What has changed in the scope since a time, the tracked issues, and the states of issues that block others. */
 export const DELTA_DOCUMENT = `query SymphonyDelta(
-  $changedFilter: IssueFilter!, $first: Int!, $trackedFilter: IssueFilter!, $tracked: Int!, $withTracked: Boolean!,
+  $changedFilter: IssueFilter!, $first: Int!, $scope: [IssueFilter!]!, $ids: [ID!]!, $tracked: Int!, $withTracked: Boolean!,
   $relations: Int!, $watched: [ID!]!, $watchedCount: Int!, $withWatched: Boolean!
 ) {
   changed: issues(filter: $changedFilter, first: $first, orderBy: updatedAt, includeArchived: true) {
     nodes { id updatedAt archivedAt trashed state { name } } pageInfo { hasNextPage endCursor }
   }
-  ${listing("workspace", "tracked", "filter: $trackedFilter, first: $tracked, includeArchived: true", "@include(if: $withTracked) ")}
+  ${listing("workspace", "tracked", TRACKED, "@include(if: $withTracked) ")}
   watched: issues(filter: { id: { in: $watched } }, first: $watchedCount, includeArchived: true) @include(if: $withWatched) {
     nodes { id state { name } } pageInfo { hasNextPage endCursor }
   }

@@ -16,7 +16,7 @@ import { readAllPages } from "./pages.ts";
 import type { LinearScope } from "./provider.ts";
 import type { Page, ReadIssue } from "./records.ts";
 import { readIssue, readPage } from "./records.ts";
-import { candidateFilter, distinctStates, idFilter, rootOf } from "./scope.ts";
+import { candidateFilter, distinctStates, idVariables, rootOf } from "./scope.ts";
 
 /** Both lists of a tick, as read. */
 export interface TickRecords {
@@ -222,7 +222,7 @@ export class IssueReads {
 }
 
 function tracked(scope: LinearScope, ids: readonly string[]): Readonly<Record<string, unknown>> {
-  return { trackedFilter: idFilter(scope, ids), tracked: ids.length };
+  return { ...idVariables(scope, ids), tracked: ids.length };
 }
 
 /** A page that must be the only one. */

@@ -27,9 +27,9 @@ export function candidateFilter(scope: LinearScope, states: readonly string[]): 
   return { and: [...scopeFilters(scope), { or: states.map((name) => ({ state: { name: { eqIgnoreCase: name } } })) }] };
 }
 
-/** Scope and ids. */
-export function idFilter(scope: LinearScope, ids: readonly string[]): IssueFilter {
-  return { and: [...scopeFilters(scope), { id: { in: ids } }] };
+/** The variables that list issues by id within the scope. */
+export function idVariables(scope: LinearScope, ids: readonly string[]): Readonly<Record<string, unknown>> {
+  return { scope: scopeFilters(scope), ids };
 }
 
 /** Scope, and changed at or after an instant. */
