@@ -1,4 +1,4 @@
-/** Section 17.4: which tickets start, and what a new sight of a ticket does to its run. */
+/** Section 17.4: which tickets start, and in which order. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,11 +7,10 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { createTracker } from "../../src/tracker/registry.ts";
 import { captureLog } from "../support/captured-log.ts";
 import { makeIssue, makeSettings } from "../support/issues.ts";
-import { driverIn, SchedulerDriver } from "../support/scheduler.ts";
+import { SchedulerDriver } from "../support/scheduler.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
 
 const issue = makeIssue("ENG-1");
-const DOWN = { code: "tracker_status", message: "HTTP 500", resetAt: null } as const;
 
 function running(driver: SchedulerDriver): readonly string[] {
   return [...driver.state.claims.values()]
@@ -87,16 +86,6 @@ describe("17.4 Dispatch, reconciliation and retry: dispatch", () => {
     expect(running(driver)).toEqual(["A", "C"]);
   });
 
-  it("a broken workflow stops dispatch, never reconciliation", () => {
-    const driver = new SchedulerDriver();
-    driver.dispatch(issue);
-    driver.send({ kind: "workflow_broken", message: "line 3" });
-    driver.tick([issue, makeIssue("ENG-2")]);
-    expect(running(driver)).toEqual(["ENG-1"]);
-    driver.tick([], [{ ...issue, state: "Human Review" }]);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
-  });
-
   it("a poison ticket never stops the others", () => {
     const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 1 } }));
     const [poison, good] = [makeIssue("A-poison"), makeIssue("B-good")];
@@ -111,73 +100,5 @@ describe("17.4 Dispatch, reconciliation and retry: dispatch", () => {
     });
     driver.answerRefresh([good]);
     expect(running(driver)).toEqual(["B-good"]);
-  });
-});
-
-describe("17.4 Dispatch, reconciliation and retry: reconciliation", () => {
-  it("an active refresh updates the running entry", () => {
-    const driver = driverIn(issue, "running");
-    driver.tick([{ ...issue, state: "In Progress", title: "New title" }]);
-    expect(driver.claimOf("running", issue).issue).toMatchObject({ state: "In Progress", title: "New title" });
-    expect(driver.effect("stop_run")).toBeUndefined();
-  });
-
-  it("a state that is not active stops the run and keeps the workspace", () => {
-    const driver = driverIn(issue, "running");
-    const parked = { ...issue, state: "Human Review" };
-    driver.tick([], [parked]);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
-    driver.endRun(issue, { kind: "cancelled", by: "tracker", message: "" }, { issue: parked });
-    expect(driver.claim(issue)).toBeUndefined();
-    expect(driver.effect("clean")).toBeUndefined();
-    expect(driver.state.workspaces.has(issue.id)).toBe(true);
-  });
-
-  it("a terminal state stops the run and removes the workspace", () => {
-    const driver = driverIn(issue, "running");
-    const done = { ...issue, state: "Done" };
-    driver.tick([], [done]);
-    driver.advance(driver.settings.agent.finishGraceMs);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "terminal" });
-    driver.endRun(issue, { kind: "cancelled", by: "tracker", message: "" }, { issue: done });
-    expect(driver.effect("clean")?.record.path).toBe("/w/ENG-1");
-    driver.send({ kind: "cleaned", issueId: issue.id });
-    expect(driver.state.claims.size + driver.state.workspaces.size).toBe(0);
-  });
-
-  it("reconciling nothing does nothing", () => {
-    const driver = new SchedulerDriver();
-    driver.boot();
-    driver.tick([]);
-    expect(driver.effects).toEqual([]);
-    expect(driver.change).toBeNull();
-  });
-
-  it("a failed read changes nothing", () => {
-    const driver = driverIn(issue, "running");
-    driver.advance(30_000);
-    const before = driver.claim(issue);
-    driver.send({ kind: "poll_failed", poll: driver.effect("poll")?.poll ?? 0, failure: DOWN });
-    expect(driver.claim(issue)).toBe(before);
-  });
-
-  it("an id that a complete answer lacks stops its run and keeps the workspace", () => {
-    const driver = driverIn(issue, "running");
-    driver.tick([]);
-    expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
-    driver.endRun(issue, { kind: "cancelled", by: "tracker", message: "" }, { issue: null });
-    expect(driver.claim(issue)).toBeUndefined();
-    expect(driver.state.workspaces.has(issue.id)).toBe(true);
-  });
-
-  it("required and excluded labels hold for running issues too", () => {
-    for (const tracker of [{ requiredLabels: ["agent"] }, { excludedLabels: ["hold"] }]) {
-      const driver = new SchedulerDriver(makeSettings({ tracker }));
-      const good = { ...issue, labels: ["agent"] };
-      driver.dispatch(good);
-      expect(running(driver)).toEqual(["ENG-1"]);
-      driver.tick([{ ...issue, labels: ["hold"] }]);
-      expect(driver.effect("stop_run")).toMatchObject({ why: "unroutable" });
-    }
   });
 });
