@@ -18,7 +18,8 @@ export interface CodexBench {
   open(overrides?: Partial<SessionRequest>): Promise<AgentSession>;
 }
 
-export function codexBench(): CodexBench {
+/** `env`: the daemon's environment beside the usual. */
+export function codexBench(env: Readonly<Record<string, string>> = {}): CodexBench {
   const server = new ScriptedAppServer();
   const clock = new ManualClock();
   const recorder = new SessionRecorder();
@@ -28,7 +29,7 @@ export function codexBench(): CodexBench {
     clock,
     log: log.log,
     clientVersion: "0.1.0",
-    daemonEnv: { HOME: "/home/a", SECRET: "x" },
+    daemonEnv: { HOME: "/home/a", SECRET: "x", ...env },
   };
   const backend = createCodexBackend(deps);
   return {
