@@ -8,7 +8,7 @@ const config: KnipConfig = {
     "src/agent/simulated/main.ts",
     "test/**/main.ts",
     "test/fakes/*.ts",
-    "bench/main.ts",
+   
     "scripts/*.{ts,mjs}",
   ],
   project: ["**/*.{ts,mjs}"],
