@@ -345,3 +345,12 @@ describe("progress", () => {
     expect((await run.done).changed).toBe(changed);
   });
 });
+
+describe("the workspace right before the agent starts", () => {
+  it("is checked: a before_run that swaps it for a link out of the root fails the run, and no agent starts", async () => {
+    const hooks = { beforeRun: 'mv "$PWD" "$D/elsewhere" && ln -s "$D/elsewhere" "$PWD"' };
+    const result = await completeTurns(start({ hooks }));
+    expect(result.outcome).toMatchObject({ kind: "failed", message: expect.stringContaining("ENG-7") });
+    expect(backend.sessions).toEqual([]);
+  });
+});

@@ -198,6 +198,16 @@ describe("silence", () => {
     expect(driver.effect("stop_run")).toMatchObject({ why: "stalled" });
   });
 
+  it("of an agent that is being started ends nothing before start_timeout_ms, twice: for the greeting and for the thread", () => {
+    const driver = new SchedulerDriver(makeSettings({ codex: { stallTimeoutMs: 5000, startTimeoutMs: 60_000 } }));
+    driver.dispatch(issue);
+    driver.send({ kind: "run_phase", runId: driver.runIdOf(issue), phase: "launching", turn: 0 });
+    driver.advance(119_999);
+    expect(driver.effect("stop_run")).toBeUndefined();
+    driver.advance(1);
+    expect(driver.effect("stop_run")).toMatchObject({ why: "stalled" });
+  });
+
   it("never stalls when stall_timeout_ms <= 0", () => {
     const driver = inTurn();
     driver.settings = makeSettings({ codex: { stallTimeoutMs: 0 } });

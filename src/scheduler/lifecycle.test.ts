@@ -70,6 +70,13 @@ describe("shutdown", () => {
   });
 });
 
+it("a drain asked for while the daemon stops doesn't take the stop back", () => {
+  const driver = driverIn(issue, "running");
+  driver.send({ kind: "shutdown" });
+  driver.send({ kind: "drain" });
+  expect(driver.state.mode).toBe("stopping");
+});
+
 describe("boot", () => {
   it("takes up a run that was alive, on its thread, at no cost, and closes its row", () => {
     const before = driverIn(issue, "running");

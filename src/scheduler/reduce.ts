@@ -167,7 +167,8 @@ function onDaySpent(draft: Draft, env: Env, { until, message }: Extract<Event, {
 }
 
 function onStop(draft: Draft, env: Env, kind: "drain" | "shutdown" | "stop_runs"): void {
-  if (kind === "drain") return draft.patch({ mode: "draining" });
+  // A daemon that is stopping already drains more than that.
+  if (kind === "drain") return draft.state.mode === "running" ? draft.patch({ mode: "draining" }) : undefined;
   stopAllRuns(draft, env);
   if (kind === "stop_runs") interruptAllRuns(draft);
 }

@@ -16,11 +16,13 @@ function silenceDeadline(
   settings: Settings,
 ): { at: number; why: "stalled" | "turn_timeout" } | null {
   if (claim.stopping !== null || (claim.phase !== "turn" && claim.phase !== "launching")) return null;
-  const { stallTimeoutMs, turnTimeoutMs } = settings.codex;
+  const { stallTimeoutMs, turnTimeoutMs, startTimeoutMs } = settings.codex;
+  // Greeting and thread have a limit each: a stall below it would end every start on a busy machine.
+  const leastMs = claim.phase === "launching" ? 2 * startTimeoutMs : 0;
   const stalls = stallTimeoutMs > 0 && stallTimeoutMs < turnTimeoutMs && claim.open === 0;
   return stalls
-    ? { at: claim.lastEventAt + stallTimeoutMs, why: "stalled" }
-    : { at: claim.lastEventAt + turnTimeoutMs, why: "turn_timeout" };
+    ? { at: claim.lastEventAt + Math.max(stallTimeoutMs, leastMs), why: "stalled" }
+    : { at: claim.lastEventAt + Math.max(turnTimeoutMs, leastMs), why: "turn_timeout" };
 }
 
 /** Does what is due at `env.now`; nothing is due twice. */
