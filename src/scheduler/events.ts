@@ -64,6 +64,8 @@ export type Event =
   | { readonly kind: "cleaned"; readonly issueId: IssueId }
   | { readonly kind: "clean_failed"; readonly issueId: IssueId; readonly message: string }
   | { readonly kind: "operator"; readonly command: OperatorCommand }
+  /** The tracker says that something has changed, in a delivery that was verified. It carries no state. */
+  | { readonly kind: "tracker_changed" }
   | { readonly kind: "settings_changed" }
   | { readonly kind: "workflow_broken"; readonly message: string }
   | { readonly kind: "workflow_mended" }

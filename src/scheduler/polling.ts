@@ -8,10 +8,23 @@ import type { Event } from "./events.ts";
 import { compareIssues } from "./order.ts";
 import { pauseForThrottle } from "./pauses.ts";
 import { see } from "./sightings.ts";
-import type { Env } from "./state.ts";
+import type { Env, State } from "./state.ts";
 
 /** How many workspaces without a claim ride along with each poll: one batch of ids, whatever their number. */
 const SWEEP_BATCH = 50;
+/** The tracker's word starts a poll at once, and further words within this time together one more: agents' own changes come as words too. */
+const WORD_SPACING_MS = 5_000;
+/** For so long after a word, words are trusted to come: three slow polls. */
+const WORD_TRUST_MS = 900_000;
+/** Polls while words come: what no word tells (relations, renamed states) is seen after this time. */
+const SLOW_POLL_MS = 300_000;
+
+/** Time from one poll to the next. While the tracker says by itself what changes, polls are few, but never more often than the settings say. */
+export function pollIntervalMs(state: State, env: Env): number {
+  const { intervalMs } = env.settings.polling;
+  const isTold = state.wokenAt !== null && env.now - state.wokenAt < WORD_TRUST_MS;
+  return isTold ? Math.max(intervalMs, SLOW_POLL_MS) : intervalMs;
+}
 
 /** Starts a poll when one is due and none is on its way. A throttled tracker isn't read before its reset. */
 export function pollIfDue(draft: Draft, env: Env): void {
@@ -19,7 +32,13 @@ export function pollIfDue(draft: Draft, env: Env): void {
   if (state.nextPollAt > env.now || state.polling !== null || state.pauses.has("tracker")) return;
   const poll = draft.nextNumber();
   const { batch, next } = sweepBatch(draft);
-  draft.patch({ polling: poll, pollAgain: false, sweep: next, nextPollAt: env.now + env.settings.polling.intervalMs });
+  draft.patch({
+    polling: poll,
+    pollAgain: false,
+    sweep: next,
+    polledAt: env.now,
+    nextPollAt: env.now + pollIntervalMs(state, env),
+  });
   draft.effect({
     kind: "poll",
     poll,
@@ -32,6 +51,13 @@ export function pollIfDue(draft: Draft, env: Env): void {
 export function pollSoon(draft: Draft, env: Env): void {
   if (draft.state.polling !== null) draft.patch({ pollAgain: true });
   else draft.patch({ nextPollAt: env.now });
+}
+
+/** The tracker says that something has changed: the same poll, now or as soon as the one before is a while ago. */
+export function pollOnWord(draft: Draft, env: Env): void {
+  const { nextPollAt, polledAt } = draft.state;
+  const at = Math.max(env.now, polledAt + WORD_SPACING_MS);
+  draft.patch({ wokenAt: env.now, nextPollAt: Math.min(nextPollAt, at) });
 }
 
 function trackedClaims(draft: Draft): IssueId[] {
@@ -79,7 +105,8 @@ export function onPollFailed(draft: Draft, env: Env, event: Extract<Event, { kin
   const failures = draft.state.tracker.failures + 1;
   const delay = pollRetryDelayMs(failures, env.settings.polling.intervalMs, chance(env.seed, "poll"));
   draft.patch({
-    nextPollAt: Math.max(draft.state.nextPollAt, env.now + delay),
+    // By the settings' interval, whatever slower one is in force: a word that led to this poll has not been followed.
+    nextPollAt: Math.max(draft.state.polledAt + env.settings.polling.intervalMs, env.now + delay),
     tracker: { ...draft.state.tracker, failures, lastError: { code, message, at: env.now } },
   });
   if (code === "tracker_rate_limited") {

@@ -10,7 +10,7 @@ import type { Event } from "./events.ts";
 import { onOperator } from "./operator.ts";
 import { compareIssues } from "./order.ts";
 import { endProbedPauses, forgetDeadProbes, pauseUntilEvent } from "./pauses.ts";
-import { onPolled, onPollFailed, pollIfDue, pollSoon } from "./polling.ts";
+import { onPolled, onPollFailed, pollIfDue, pollOnWord, pollSoon } from "./polling.ts";
 import { onRunEnded } from "./run-end.ts";
 import { refreshSnapshot, see } from "./sightings.ts";
 import type { Env, State } from "./state.ts";
@@ -60,6 +60,9 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
       return "serve";
     case "operator":
       onOperator(draft, env, event.command);
+      return "serve";
+    case "tracker_changed":
+      pollOnWord(draft, env);
       return "serve";
     case "settings_changed":
       pollSoon(draft, env);

@@ -28,6 +28,10 @@ export interface State {
   readonly tracker: TrackerHealth;
   readonly mode: Mode;
   readonly nextPollAt: number;
+  /** When the newest poll was started; 0 = none yet. */
+  readonly polledAt: number;
+  /** When the tracker last said by itself that something has changed; null = never. */
+  readonly wokenAt: number | null;
   /** Number of the poll that is on its way. */
   readonly polling: number | null;
   /** A poll was asked for while one was on its way. */
@@ -57,6 +61,8 @@ export function initialState(): State {
     tracker: { lastOkAt: null, lastError: null, failures: 0, seen: 0, eligible: 0 },
     mode: "running",
     nextPollAt: 0,
+    polledAt: 0,
+    wokenAt: null,
     polling: null,
     pollAgain: false,
     generation: 0,

@@ -14,9 +14,10 @@ import { changedFilter, distinctStates, idVariables } from "./scope.ts";
 
 /**
  * A change of a relation, a move out of the scope and a deletion don't show in what has changed, so the whole board is read this often.
- * Until then such an issue is caught when it is refreshed just before its start.
+ * Until then such an issue is caught when it is refreshed just before its start. Somewhat less than five minutes, so that each of the
+ * slow polls, which are five minutes apart, is one of these.
  */
-const FULL_EVERY_MS = 300_000;
+const FULL_EVERY_MS = 290_000;
 /** Answers overtake each other, and an issue may be written a little after its stamp. */
 const OVERLAP_MS = 120_000;
 
