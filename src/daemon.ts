@@ -8,6 +8,7 @@ import { ApiServer } from "./http/server.ts";
 import { reachableSocketPath } from "./http/socket-path.ts";
 import { loadToken } from "./http/token.ts";
 import { daemonView } from "./http/view.ts";
+import type { WebhookRoute } from "./http/webhook.ts";
 import { openLedger } from "./ledger/ledger.ts";
 import { lockDaemon } from "./ledger/lock.ts";
 import { openLedgerReader } from "./ledger/queries.ts";
@@ -18,7 +19,7 @@ import { Redactor } from "./lib/redact.ts";
 import type { Service } from "./lib/service.ts";
 import { Orchestrator } from "./orchestrator/orchestrator.ts";
 import { Trackers } from "./orchestrator/trackers.ts";
-import { createTracker, trackerDescriptors } from "./tracker/registry.ts";
+import { createTracker, createWebhook, trackerDescriptors } from "./tracker/registry.ts";
 import { WorkflowWatcher } from "./workflow/reload.ts";
 import { stateDirectory } from "./workflow/state-directory.ts";
 import { createWorkspaces } from "./workspace/workspace.ts";
@@ -182,8 +183,22 @@ async function serveApi(
       port === null
         ? null
         : { host, port, token: await loadToken(tokenFile), openRefresh: settings.server.openRefresh },
+    webhook: await webhookRoute(options, orchestrator, settings, port !== null),
   });
   unwind.defer(() => server.stop());
   await server.start();
   return server;
+}
+
+/** Deliveries come over TCP alone: without a port a secret is a mistake worth a warning. */
+async function webhookRoute(
+  { clock, log }: DaemonOptions,
+  orchestrator: Orchestrator,
+  settings: Settings,
+  hasPort: boolean,
+): Promise<WebhookRoute | null> {
+  const webhook = await createWebhook({ settings, clock, log });
+  if (webhook === null) return null;
+  if (!hasPort) log.warn("server.webhooks.linear.secret has no effect without a port; set server.port or give --port");
+  return { webhook, clock, wake: () => orchestrator.post({ kind: "tracker_changed" }) };
 }

@@ -10,6 +10,7 @@ import { addRoutes } from "./api.ts";
 import { guardTcp } from "./security.ts";
 import { makeSocketFolder } from "./socket-path.ts";
 import type { DaemonView } from "./view.ts";
+import { addWebhook, type WebhookRoute } from "./webhook.ts";
 
 export interface ApiServerOptions {
   readonly view: DaemonView;
@@ -22,6 +23,8 @@ export interface ApiServerOptions {
     readonly token: string;
     readonly openRefresh: boolean;
   } | null;
+  /** Deliveries of the tracker, over TCP alone. */
+  readonly webhook?: WebhookRoute | null;
 }
 
 export class ApiServer implements Service {
@@ -41,14 +44,17 @@ export class ApiServer implements Service {
   /** Resolves when it listens. Rejects with AppError when an address can't be had. */
   async start(): Promise<void> {
     if (this.#servers.length > 0) return;
-    const { view, log, socketPath, tcp } = this.#options;
+    const { view, log, socketPath, tcp, webhook = null } = this.#options;
     await makeSocketFolder(socketPath);
     // The lock is ours, so a socket file that is there was left by a daemon that died.
     await rm(socketPath, { force: true });
     await this.#listen(addRoutes(new Hono(), view, log), { path: socketPath }, socketPath);
     await chmod(socketPath, 0o600);
     if (tcp === null) return;
-    const guarded = new Hono().use(guardTcp(tcp));
+    const open = new Hono();
+    // Before the guard: a delivery comes from outside, has no token, and is known by its signature.
+    if (webhook !== null) addWebhook(open, webhook, log);
+    const guarded = open.use(guardTcp(tcp));
     const server = await this.#listen(
       addRoutes(guarded, view, log),
       { host: tcp.host, port: tcp.port },

@@ -72,6 +72,8 @@ export class Orchestrator implements Service {
   readonly #runs: Runs;
   readonly #effects: Effects;
   readonly #observers = new Set<Observer>();
+  /** What came before the ledger's claims were restored: a poll that doesn't know them would start a ticket twice. */
+  #early: Event[] | null = [];
   #started = false;
 
   constructor(deps: OrchestratorDeps) {
@@ -127,7 +129,10 @@ export class Orchestrator implements Service {
     const { workflow, ledger } = this.#deps;
     await reapOrphans(this.#deps);
     const durable = ledger.loadState();
-    this.post({ kind: "boot", durable });
+    this.#loop.post({ kind: "boot", durable });
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const event of early) this.#loop.post(event);
     this.#budgets.start((durable.pauses.get("budget")?.until ?? 0) > this.#deps.clock.now());
     workflow.observe({
       onChange: () => {
@@ -141,7 +146,8 @@ export class Orchestrator implements Service {
   }
 
   post(event: Event): void {
-    this.#loop.post(event);
+    if (this.#early === null) this.#loop.post(event);
+    else this.#early.push(event);
   }
 
   operate(command: OperatorCommand): void {

@@ -138,6 +138,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       candidates_seen: state.tracker.seen,
       candidates_eligible: state.tracker.eligible,
       next_poll_at: iso(Math.max(state.nextPollAt, 0)),
+      last_webhook_at: isoOrNull(state.wokenAt),
     },
     workflow: {
       path: workflow.path,

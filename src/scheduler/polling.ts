@@ -12,8 +12,11 @@ import type { Env, State } from "./state.ts";
 
 /** How many workspaces without a claim ride along with each poll: one batch of ids, whatever their number. */
 const SWEEP_BATCH = 50;
-/** The tracker's word starts a poll at once, and further words within this time together one more: agents' own changes come as words too. */
-const WORD_SPACING_MS = 5_000;
+/** Words of the tracker that come within this time share a poll: one change is often told in several. */
+const WORD_GATHER_MS = 500;
+/** What a poll on a word costs, in time, and how much of it may be owed: a few come at once, a stream of words every five seconds. */
+const WORD_COST_MS = 5_000;
+const WORD_CREDIT_MS = 25_000;
 /** For so long after a word, words are trusted to come: three slow polls. */
 const WORD_TRUST_MS = 900_000;
 /** Polls while words come: what no word tells (relations, renamed states) is seen after this time. */
@@ -53,11 +56,13 @@ export function pollSoon(draft: Draft, env: Env): void {
   else draft.patch({ nextPollAt: env.now });
 }
 
-/** The tracker says that something has changed: the same poll, now or as soon as the one before is a while ago. */
+/** The tracker says that something has changed: the same poll, now, or within five seconds where agents' own changes make many words. */
 export function pollOnWord(draft: Draft, env: Env): void {
-  const { nextPollAt, polledAt } = draft.state;
-  const at = Math.max(env.now, polledAt + WORD_SPACING_MS);
-  draft.patch({ wokenAt: env.now, nextPollAt: Math.min(nextPollAt, at) });
+  const { nextPollAt, polledAt, wordsPaidAt } = draft.state;
+  draft.patch({ wokenAt: env.now });
+  const at = Math.max(env.now, polledAt + WORD_GATHER_MS, wordsPaidAt - WORD_CREDIT_MS);
+  if (nextPollAt <= at) return;
+  draft.patch({ nextPollAt: at, wordsPaidAt: Math.max(env.now, wordsPaidAt) + WORD_COST_MS });
 }
 
 function trackedClaims(draft: Draft): IssueId[] {

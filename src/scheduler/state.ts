@@ -32,6 +32,8 @@ export interface State {
   readonly polledAt: number;
   /** When the tracker last said by itself that something has changed; null = never. */
   readonly wokenAt: number | null;
+  /** When the polls that its words have led to so far will be paid off, at one every five seconds. */
+  readonly wordsPaidAt: number;
   /** Number of the poll that is on its way. */
   readonly polling: number | null;
   /** A poll was asked for while one was on its way. */
@@ -63,6 +65,7 @@ export function initialState(): State {
     nextPollAt: 0,
     polledAt: 0,
     wokenAt: null,
+    wordsPaidAt: 0,
     polling: null,
     pollAgain: false,
     generation: 0,

@@ -28,3 +28,21 @@ export interface Tracker {
   /** Frees sockets and watchers. */
   close(): Promise<void>;
 }
+
+/** What to do with a delivery. A tracker wants 200 for everything that is its own, else it sends it again and in the end stops sending. */
+export type WebhookVerdict =
+  | { readonly kind: "wake" }
+  /** Genuine, but seen before, or about something that no poll reads. */
+  | { readonly kind: "ignore"; readonly why: string }
+  /** Not the tracker's, or too old: HTTP 400, and nothing is done. */
+  | { readonly kind: "refuse"; readonly why: string };
+
+/** A tracker's deliveries over HTTP. They carry no state: a genuine one only wakes the poll. */
+export interface Webhook {
+  /** Where deliveries are posted to. */
+  readonly path: string;
+  /** The header with the signature, in lower case. */
+  readonly signatureHeader: string;
+  /** `body` are the raw bytes, before any parsing; `signature` is that header. */
+  judge(body: Buffer, signature: string | undefined): WebhookVerdict;
+}

@@ -6,7 +6,7 @@ import type { Log } from "../lib/log.ts";
 import type { TrackerDescriptor } from "../workflow/tracker-descriptor.ts";
 import { linearDescriptor } from "./linear/descriptor.ts";
 import { localDescriptor } from "./local/descriptor.ts";
-import type { Tracker } from "./port.ts";
+import type { Tracker, Webhook } from "./port.ts";
 
 /** What every adapter is built from. */
 export interface TrackerDeps {
@@ -30,4 +30,15 @@ export async function createTracker(deps: TrackerDeps): Promise<Tracker> {
         kind,
       });
   }
+}
+
+/** Judges deliveries of the tracker's webhook; null where none is set up: only Linear has one, and it needs its secret. */
+export async function createWebhook({ settings, clock, log }: TrackerDeps): Promise<Webhook | null> {
+  const { secret } = settings.server.webhooks.linear;
+  if (secret === null) return null;
+  if (settings.tracker.kind !== "linear") {
+    log.warn(`server.webhooks.linear.secret has no effect: tracker.kind is ${settings.tracker.kind}`);
+    return null;
+  }
+  return new (await import("./linear/webhook.ts")).WebhookVerifier(secret, clock);
 }

@@ -6,14 +6,7 @@ import { z } from "zod";
 
 import { errorMessage } from "../../domain/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-
-/** What to do with a delivery. Linear wants 200 for everything that is its own, else it sends it again and in the end stops sending. */
-export type WebhookVerdict =
-  | { readonly kind: "wake" }
-  /** Genuine, but seen before, or about something that no poll reads. */
-  | { readonly kind: "ignore"; readonly why: string }
-  /** Not Linear's, or too old: HTTP 400, and nothing is done. */
-  | { readonly kind: "refuse"; readonly why: string };
+import type { Webhook, WebhookVerdict } from "../port.ts";
 
 /** Linear's signed time may differ from ours by a minute; a digest is kept for longer than that. */
 const REMEMBER_MS = 180_000;
@@ -22,7 +15,12 @@ const WAKING_TYPES: ReadonlySet<string> = new Set(["Issue", "IssueLabel", "Proje
 
 const payload = z.object({ type: z.string().catch("") });
 
-export class WebhookVerifier {
+/** Where Linear puts the hex HMAC-SHA256 of the raw body. */
+const SIGNATURE_HEADER = "linear-signature";
+
+export class WebhookVerifier implements Webhook {
+  readonly path = "/webhooks/linear";
+  readonly signatureHeader = SIGNATURE_HEADER;
   readonly #client: LinearWebhookClient;
   readonly #clock: Clock;
   /** Digests of accepted bodies and when they were accepted, oldest first. */
