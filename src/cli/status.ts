@@ -13,6 +13,18 @@ export interface StatusOptions extends DaemonAddress {
 const issueSchema = z.object({ issue_identifier: z.string(), state: z.string() });
 const problemSchema = z.object({ message: z.string(), at: z.string() }).nullable();
 
+const bucketSchema = z.object({ limit: z.number(), remaining: z.number() }).nullable();
+/** Figures of a tracker with hourly buckets; those of another tracker are left to `--json`. */
+const usageSchema = z
+  .object({
+    requests: bucketSchema,
+    complexity: bucketSchema,
+    throttled_until: z.string().nullable(),
+    sent: z.number(),
+  })
+  .nullable()
+  .catch(null);
+
 /** The part of the snapshot that the table shows; everything else may change without this command. */
 const statusSchema = z.object({
   generated_at: z.string(),
@@ -43,6 +55,7 @@ const statusSchema = z.object({
     last_error: problemSchema,
     candidates_seen: z.number(),
     candidates_eligible: z.number(),
+    usage: usageSchema,
   }),
   workflow: z.object({ path: z.string(), revision: z.string(), last_error: problemSchema }),
   ledger: z.object({ last_error: problemSchema }),
@@ -122,6 +135,21 @@ function statusLines(shown: Status): readonly string[] {
   ];
 }
 
+function budgetLines({ kind, usage }: Status["tracker"]): readonly string[] {
+  if (usage === null) return [];
+  const left = [
+    { unit: "requests", bucket: usage.requests },
+    { unit: "points", bucket: usage.complexity },
+  ].flatMap(({ unit, bucket }) =>
+    bucket === null ? [] : [`${showCount(bucket.remaining)} of ${showCount(bucket.limit)} ${unit}`],
+  );
+  const sent = `${showCount(usage.sent)} requests sent`;
+  return [
+    `${kind} budget: ${left.length === 0 ? "not told yet" : `${left.join(" and ")} an hour left`}, ${sent}`,
+    ...(usage.throttled_until === null ? [] : [`${kind} throttles us until ${usage.throttled_until}`]),
+  ];
+}
+
 function sectionLines(columns: readonly Column[], rows: readonly (readonly string[])[]): readonly string[] {
   return rows.length === 0 ? [] : [...tableLines(columns, rows), ""];
 }
@@ -133,6 +161,7 @@ function summaryLines(shown: Status, age: (at: string) => string): readonly stri
     `tracker ${tracker.kind}: ${tracker.candidates_seen} active tickets seen, ${tracker.candidates_eligible} free to start, ${
       tracker.last_ok_at === null ? "never read yet" : `read ${age(tracker.last_ok_at)} ago`
     }`,
+    ...budgetLines(tracker),
     `workflow ${workflow.path} at revision ${workflow.revision}`,
     `${showCount(totals.total_tokens)} tokens and ${showSpan(totals.seconds_running * 1000)} of agents' time so far`,
   ];

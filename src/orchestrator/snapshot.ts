@@ -2,6 +2,7 @@
 import type { BlockedClaim, RunningClaim, WaitingClaim } from "../domain/claim.ts";
 import { totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { State } from "../scheduler/state.ts";
+import type { AgentStatus } from "./agent-check.ts";
 import type { LiveRuns } from "./live.ts";
 
 /** Where the snapshot's parts come from. */
@@ -9,9 +10,12 @@ export interface SnapshotInput {
   readonly now: number;
   readonly state: State;
   readonly live: LiveRuns;
+  readonly agent: AgentStatus;
   /** The day's spending. */
   readonly budget: Readonly<Record<string, unknown>>;
   readonly trackerKind: string;
+  /** The tracker's own figures; null where it has none. */
+  readonly trackerUsage: Readonly<Record<string, unknown>> | null;
   readonly workflow: {
     readonly path: string;
     readonly revision: string;
@@ -130,6 +134,12 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       until: isoOrNull(pause.until),
       message: pause.message,
     })),
+    agent: {
+      version: input.agent.version,
+      login: input.agent.login,
+      sandbox: input.agent.sandbox,
+      checked_at: isoOrNull(input.agent.checkedAt),
+    },
     tracker: {
       kind: input.trackerKind,
       last_ok_at: isoOrNull(state.tracker.lastOkAt),
@@ -139,6 +149,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       candidates_eligible: state.tracker.eligible,
       next_poll_at: iso(Math.max(state.nextPollAt, 0)),
       last_webhook_at: isoOrNull(state.wokenAt),
+      usage: input.trackerUsage,
     },
     workflow: {
       path: workflow.path,

@@ -96,6 +96,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       state: { ...driver.state, claims },
       live,
       trackerKind: "local",
+      trackerUsage: null,
       workflow: { path: "/w", revision: "r", loadedAt: 0, lastError: null },
       ledgerError: null,
       invariantBreaches: 0,

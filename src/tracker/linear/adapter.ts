@@ -1,9 +1,11 @@
 /** The tracker on a Linear workspace. */
 import { AppError } from "../../domain/errors.ts";
 import type { Issue } from "../../domain/issue.ts";
+import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Tracker } from "../port.ts";
 import type { TrackerDeps } from "../registry.ts";
+import type { Budget } from "./budget.ts";
 import { LinearClient } from "./client.ts";
 import { Coalescer } from "./coalesce.ts";
 import { createCredentials } from "./credentials.ts";
@@ -44,6 +46,32 @@ class Warnings {
   }
 }
 
+/** One line an hour says what the credential has left and what has been spent. */
+class BudgetLog {
+  readonly #budget: Budget;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #saidAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ budget, clock, log }: { readonly budget: Budget; readonly clock: Clock; readonly log: Log }) {
+    this.#budget = budget;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Called after each poll; silent until an answer has told of the buckets. */
+  polled(): void {
+    const now = this.#clock.now();
+    if (now - this.#saidAt < BUDGET_LOG_MS) return;
+    const { requests, complexity, sent, points } = this.#budget.reading();
+    if (requests === null) return;
+    this.#saidAt = now;
+    this.#log.info({ requests, complexity, sent, points }, "Linear's hourly budget of this credential");
+  }
+}
+
+const BUDGET_LOG_MS = 3_600_000;
+
 /** A refresh answers for each id that it was asked: a record that can't be read fails it. */
 function demandAll(snapshots: readonly Snapshot[]): Issue[] {
   return snapshots.map((snapshot) => {
@@ -71,13 +99,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
     deltas.learn(ids, found);
     return snapshots.of(found, { lane: "refresh" });
   });
-  let isBudgetSaid = false;
-  const sayBudget = (): void => {
-    const { requests, complexity } = client.budget.reading();
-    if (isBudgetSaid || requests === null) return;
-    isBudgetSaid = true;
-    log.info({ requests, complexity }, "Linear's hourly budget of this credential");
-  };
+  const budgetLog = new BudgetLog({ budget: client.budget, clock, log });
   return {
     kind: "linear",
     tools: [createLinearTool({ client, credentials, mode: provider.toolMode })],
@@ -90,7 +112,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
     },
     async poll(query, signal) {
       const { candidates, tracked } = await deltas.tick(query, signal);
-      sayBudget();
+      budgetLog.polled();
       const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
       return {
         candidates: warnings.keep(all.slice(0, candidates.length)),

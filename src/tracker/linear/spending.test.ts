@@ -67,7 +67,7 @@ describe("an hour with ten running agents", () => {
 });
 
 describe("the figures", () => {
-  it("say what is left and what was spent, for the status, and stand once in the log", async () => {
+  it("say what is left and what was spent, for the status, and stand once an hour in the log", async () => {
     const running = await setUp(10);
     expect(bench.tracker.usage?.()).toEqual({
       requests: null,
@@ -84,9 +84,19 @@ describe("the figures", () => {
       sent: 3,
       points: expect.any(Number),
     });
-    const lines = bench.log.lines().filter((line) => line.includes("Linear's hourly budget"));
+    const budgetLines = (): readonly string[] => {
+      return bench.log.lines().filter((line) => line.includes("Linear's hourly budget"));
+    };
+    const lines = budgetLines();
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('"limit":2500');
+    await clock.advance(3_599_999);
+    await bench.tracker.poll?.({ states: STATES, ids: running });
+    expect(budgetLines()).toHaveLength(1);
+    await clock.advance(1);
+    await bench.tracker.poll?.({ states: STATES, ids: running });
+    expect(budgetLines()).toHaveLength(2);
+    expect(budgetLines()[1]).toContain('"sent":6');
   });
 });
 
