@@ -22,6 +22,7 @@ import { Trackers } from "./orchestrator/trackers.ts";
 import { createTracker, createWebhook, trackerDescriptors } from "./tracker/registry.ts";
 import { WorkflowWatcher } from "./workflow/reload.ts";
 import { stateDirectory } from "./workflow/state-directory.ts";
+import { SalvageRetention } from "./workspace/salvage-retention.ts";
 import { createWorkspaces } from "./workspace/workspace.ts";
 
 export interface DaemonOptions {
@@ -155,8 +156,12 @@ async function buildOrchestrator(
   unwind.use(lockDaemon(files, settings.workflowPath));
   const ledger = openLedger({ path: files.ledger, clock, log, redact: (text) => redactor.text(text) });
   unwind.defer(() => ledger.close());
-  const workspaces = createWorkspaces({ host, ledgerId: ledger.id, log, clock, baseEnv: env });
+  const salvageDir = files.salvage;
+  const workspaces = createWorkspaces({ host, ledgerId: ledger.id, log, clock, baseEnv: env, salvageDir });
   await workspaces.checkRoot(settings.workspace.root);
+  const retention = new SalvageRetention({ dir: salvageDir, clock, log });
+  unwind.defer(() => retention.stop());
+  await retention.start();
   const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
   unwind.defer(() => backend.close());
   const orchestrator = new Orchestrator({ clock, log, ledger, host, workspaces, backend, trackers, workflow });

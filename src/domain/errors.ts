@@ -22,6 +22,7 @@ export type ErrorCode =
   | "workspace_key_invalid"
   | "workspace_root_invalid"
   | "workspace_foreign"
+  | "workspace_salvage_failed"
   | "hook_failed"
   | "hook_timeout"
   | "codex_not_found"

@@ -1,8 +1,8 @@
 /** Asks git what has changed in a workspace, without running anything that the repository names. */
 import { dirname, join } from "node:path";
-import { execa } from "execa";
 
 import { lookAt } from "./containment.ts";
+import { runGit, withoutFilters, type GitConfig } from "./git-command.ts";
 
 /** What `git status` says of a work tree. */
 export interface GitStatus {
@@ -19,9 +19,6 @@ export interface GitEntry {
   readonly path: string;
 }
 
-/** Tens of thousands of untracked files; more is a failure, and the caller looks at the directory itself. */
-const MAX_OUTPUT_CHARS = 50_000_000;
-
 export interface GitQuery {
   /** Absolute path of the directory that has to be the work tree's top. */
   readonly workTree: string;
@@ -33,73 +30,13 @@ export interface GitQuery {
 /** Fields before the path in `--porcelain=v2`, by the line's first character. */
 const FIELDS_BEFORE_PATH: Readonly<Record<string, number>> = { "1": 8, u: 10, "?": 1 };
 
-/**
- * Nothing but the path to git is inherited. The repository is the agent's to write, and much of its configuration names programs:
- * no hook, no file system monitor, no transport and no configuration from outside.
- */
-function gitEnvironment(query: GitQuery, overrides: readonly (readonly [string, string])[]): Record<string, string> {
-  const settings = [
-    ["core.hooksPath", "/dev/null"],
-    ["core.fsmonitor", "false"],
-    ["core.untrackedCache", "false"],
-    ...overrides,
-  ] as const;
-  const env: Record<string, string> = {
-    PATH: query.searchPath,
-    LC_ALL: "C",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
-    GIT_ATTR_NOSYSTEM: "1",
-    GIT_OPTIONAL_LOCKS: "0",
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ALLOW_PROTOCOL: "none",
-    GIT_NO_LAZY_FETCH: "1",
-    // A repository around the workspace is not the workspace's, and a work tree elsewhere isn't either.
-    GIT_CEILING_DIRECTORIES: dirname(query.workTree),
-    GIT_WORK_TREE: query.workTree,
-    GIT_CONFIG_COUNT: String(settings.length),
-  };
-  for (const [index, [key, value]] of settings.entries()) {
-    env[`GIT_CONFIG_KEY_${index}`] = key;
-    env[`GIT_CONFIG_VALUE_${index}`] = value;
-  }
-  return env;
-}
-
-async function git(
-  args: readonly string[],
-  query: GitQuery,
-  overrides: readonly (readonly [string, string])[] = [],
-): Promise<string | null> {
-  const { workTree, signal } = query;
-  const result = await execa("git", args, {
-    cwd: workTree,
-    env: gitEnvironment(query, overrides),
-    extendEnv: false,
-    stdin: "ignore",
-    stderr: "ignore",
-    reject: false,
-    stripFinalNewline: false,
-    maxBuffer: MAX_OUTPUT_CHARS,
-    cancelSignal: signal,
-  });
-  signal.throwIfAborted();
-  return result.exitCode === 0 && !result.isMaxBuffer ? result.stdout : null;
-}
-
-/** Clean and process filters run for each changed file; all that the repository defines are switched off by name. */
-function filterOverrides(configNames: string): (readonly [string, string])[] {
-  const drivers = new Set<string>();
-  for (const name of configNames.split("\0")) {
-    const driver = /^filter\.(.*)\.[^.]*$/s.exec(name)?.[1];
-    if (driver !== undefined) drivers.add(driver);
-  }
-  return [...drivers].flatMap((driver) => [
-    [`filter.${driver}.clean`, ""] as const,
-    [`filter.${driver}.smudge`, ""] as const,
-    [`filter.${driver}.process`, ""] as const,
-    [`filter.${driver}.required`, "false"] as const,
-  ]);
+/** Answers the output; null when git isn't there or fails. */
+async function git(args: readonly string[], query: GitQuery, config: GitConfig = []): Promise<string | null> {
+  const { workTree, searchPath, signal } = query;
+  // A repository around the workspace is not the workspace's, and a work tree elsewhere isn't either.
+  const env = { GIT_CEILING_DIRECTORIES: dirname(workTree), GIT_WORK_TREE: workTree };
+  const { exitCode, stdout } = await runGit(args, { cwd: workTree, searchPath, signal, config, env });
+  return exitCode === 0 ? stdout : null;
 }
 
 function parseStatus(output: string): GitStatus {
@@ -132,6 +69,6 @@ export async function readGitStatus(query: GitQuery): Promise<GitStatus | null> 
     "--ignore-submodules=all",
     "--no-renames",
   ];
-  const output = await git(args, query, filterOverrides(names));
+  const output = await git(args, query, withoutFilters(names));
   return output === null ? null : parseStatus(output);
 }

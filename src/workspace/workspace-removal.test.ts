@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -36,6 +36,42 @@ describe("removing a workspace", () => {
     expect(await readdir(root)).toEqual([".symphony"]);
     expect(await readdir(join(root, ".symphony"))).toEqual([]);
     expect(existsSync(join(dir, "outside"))).toBe(true);
+  });
+
+  it("keeps the work in it first, before the hook could take it away", async () => {
+    const { record } = await fixture.prepare(ISSUE);
+    await writeFile(join(record.path, "report.md"), "found it\n");
+    const hooks = { beforeRemove: 'rm report.md; ls "$D/salvage" > "$D/kept-before"' };
+    expect(await fixture.remove(record, fixture.settingsWith(hooks))).toBe("removed");
+    const kept = (await readFile(join(dir, "kept-before"), "utf8")).trim().split("\n");
+    expect(kept).toEqual([
+      expect.stringMatching(/^ENG-7-\w{8}\.bundle$/),
+      expect.stringMatching(/^ENG-7-\w{8}\.patch$/),
+    ]);
+    expect(await readFile(join(dir, "salvage", kept[1] ?? ""), "utf8")).toContain("+found it");
+  });
+
+  it("keeps the whole workspace when its work can't be saved, and removes it once it can", async () => {
+    const { record } = await fixture.prepare(ISSUE);
+    await writeFile(join(record.path, "report.md"), "found it\n");
+    await writeFile(join(dir, "salvage"), "in the way");
+    const settings = fixture.settingsWith({ beforeRemove: 'touch "$D/hook-ran"' });
+    await expect(fixture.remove(record, settings)).rejects.toThrow(/can't be saved, so it stays: E(EXIST|NOTDIR)/);
+    expect([existsSync(join(record.path, "report.md")), existsSync(join(dir, "hook-ran"))]).toEqual([true, false]);
+    expect(await readOwner(record.path)).toMatchObject({ state: "ready" });
+    await rm(join(dir, "salvage"));
+    expect(await fixture.remove(record, settings)).toBe("removed");
+    expect(await readdir(join(dir, "salvage"))).toHaveLength(2);
+  });
+
+  it("keeps nothing of a half-made workspace, in which nobody has worked", async () => {
+    const { record } = await fixture.prepare(ISSUE);
+    const owner = await readOwner(record.path);
+    if (owner === null) throw new Error("no owner");
+    await writeFile(join(record.path, "half"), "half");
+    await writeOwner({ ...owner, state: "creating" });
+    expect(await fixture.remove(record)).toBe("removed");
+    expect(existsSync(join(dir, "salvage"))).toBe(false);
   });
 
   it("goes on when before_remove fails, and says so", async () => {

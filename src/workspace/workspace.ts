@@ -34,6 +34,7 @@ import {
   type Owner,
 } from "./owner-file.ts";
 import { removeTree } from "./removal.ts";
+import { salvageWork } from "./salvage.ts";
 
 export interface WorkspacesDeps {
   readonly host: Host;
@@ -43,6 +44,8 @@ export interface WorkspacesDeps {
   readonly clock: Clock;
   /** The daemon's environment; hooks get it without the tracker's secrets. */
   readonly baseEnv: Environment;
+  /** Where the work of removed workspaces is kept. */
+  readonly salvageDir: string;
 }
 
 export interface PrepareRequest {
@@ -92,7 +95,10 @@ export interface Workspaces {
   verify(path: string, root: string, record: WorkspaceRecord): Promise<void>;
   /** Throws AppError hook_failed or hook_timeout; what that means is the caller's to say. */
   runHook(name: "before_run" | "after_run", request: HookRequest): Promise<void>;
-  /** before_remove, then the deletion, where the workspace was made. Throws AppError invalid_workspace_cwd for a link in its place. */
+  /**
+   * Keeps what is uncommitted or unpushed (salvage.ts), then before_remove, then the deletion, where the workspace was made. Throws
+   * AppError invalid_workspace_cwd for a link in its place, and workspace_salvage_failed before anything is lost.
+   */
   remove(request: RemoveRequest): Promise<Removal>;
   /** See fingerprint.ts. */
   fingerprint(path: string): Promise<Fingerprint>;
@@ -166,7 +172,10 @@ class LocalWorkspaces implements Workspaces {
         this.#deps.log.warn({ ...fieldsOf(issue), path, owner }, "workspace is not ours and is kept");
         return "kept";
       }
-      if (owner.state === "ready") await this.#beforeRemove(request);
+      if (owner.state === "ready") {
+        await this.#salvage(request);
+        await this.#beforeRemove(request);
+      }
       if ((await inspectForRemoval(path, settings)) === "directory") await this.#delete(owner);
       await removeOwner(path);
       return "removed";
@@ -174,8 +183,12 @@ class LocalWorkspaces implements Workspaces {
   }
 
   fingerprint(path: string): Promise<Fingerprint> {
-    const { clock, baseEnv } = this.#deps;
-    return readFingerprint(path, { clock, searchPath: baseEnv["PATH"] ?? "/usr/local/bin:/usr/bin:/bin" });
+    return readFingerprint(path, { clock: this.#deps.clock, searchPath: this.#searchPath });
+  }
+
+  /** To find git by. */
+  get #searchPath(): string {
+    return this.#deps.baseEnv["PATH"] ?? "/usr/local/bin:/usr/bin:/bin";
   }
 
   /** A bound workspace stays where it is, whatever became of the identifier or the root, as long as it is there. */
@@ -258,6 +271,12 @@ class LocalWorkspaces implements Workspaces {
     } catch (error) {
       this.#deps.log.warn({ ...fieldsOf(issue), path, err: error }, "removing a half-made workspace failed");
     }
+  }
+
+  /** Before the hook, which may take the work away. */
+  async #salvage({ record: { path }, issue, signal }: RemoveRequest): Promise<void> {
+    const { clock, log, salvageDir } = this.#deps;
+    await salvageWork({ path, issue, signal }, { dir: salvageDir, clock, log, searchPath: this.#searchPath });
   }
 
   /** Its failure is logged and ignored (section 9.4), so that it can't keep a workspace for ever. */

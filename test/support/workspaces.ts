@@ -46,7 +46,7 @@ export async function makeWorkspaceFixture(): Promise<WorkspaceFixture> {
   const baseEnv = { PATH: "/usr/local/bin:/usr/bin:/bin", HOME: dir, D: dir, LINEAR_API_KEY: TRACKER_SECRET };
   const host = createLocalHost({ log });
   const daemon = (ledgerId: string): Workspaces =>
-    createWorkspaces({ host, ledgerId, log, clock: systemClock, baseEnv });
+    createWorkspaces({ host, ledgerId, log, clock: systemClock, baseEnv, salvageDir: join(dir, "salvage") });
   const workspaces = daemon("ledger-1");
   const base = makeSettings();
   const settingsWith: WorkspaceFixture["settingsWith"] = (hooks = {}, workspace = {}) => ({
