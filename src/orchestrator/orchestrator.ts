@@ -14,6 +14,7 @@ import type { Event, OperatorCommand } from "../scheduler/events.ts";
 import type { State } from "../scheduler/state.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
+import { AgentWatch } from "./agent-check.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import { Effects } from "./effects.ts";
 import { issueJson } from "./issue-view.ts";
@@ -68,6 +69,7 @@ export class Orchestrator implements Service {
   readonly #deps: OrchestratorDeps;
   readonly #live: LiveRuns;
   readonly #budgets: BudgetWatch;
+  readonly #agent: AgentWatch;
   readonly #loop: Loop;
   readonly #runs: Runs;
   readonly #effects: Effects;
@@ -82,6 +84,8 @@ export class Orchestrator implements Service {
     const post = (event: Event): void => this.#loop.post(event);
     this.#live = new LiveRuns(ledger.totals());
     this.#budgets = new BudgetWatch({ clock, log, ledger, post, budget: () => workflow.current().settings.budget });
+    const settings = () => workflow.current().settings;
+    this.#agent = new AgentWatch({ backend, host: deps.host, clock, log, ledgerId: ledger.id, settings, post });
     this.#runs = new Runs({
       workspaces,
       backend,
@@ -127,7 +131,7 @@ export class Orchestrator implements Service {
     if (this.#started) return;
     this.#started = true;
     const { workflow, ledger } = this.#deps;
-    await reapOrphans(this.#deps);
+    await Promise.all([reapOrphans(this.#deps), this.#agent.reap()]);
     const durable = ledger.loadState();
     this.#loop.post({ kind: "boot", durable });
     const early = this.#early ?? [];
@@ -138,11 +142,13 @@ export class Orchestrator implements Service {
       onChange: () => {
         this.post({ kind: "settings_changed" });
         this.#budgets.settingsChanged();
+        this.#agent.look();
       },
       onBroken: (message) => this.post({ kind: "workflow_broken", message }),
       onMended: () => this.post({ kind: "workflow_mended" }),
     });
     await workflow.start();
+    this.#agent.look();
   }
 
   post(event: Event): void {
@@ -167,6 +173,7 @@ export class Orchestrator implements Service {
       now: clock.now(),
       state: this.#loop.state,
       live: this.#live,
+      agent: this.#agent.status,
       budget: this.#budgets.today(),
       trackerKind: settings.tracker.kind,
       trackerUsage: trackers.current.tracker.usage?.() ?? null,
@@ -194,7 +201,7 @@ export class Orchestrator implements Service {
   }
 
   async #settle(): Promise<void> {
-    await this.#runs.idle();
+    await Promise.all([this.#agent.stop(), this.#runs.idle()]);
     await this.#deps.workflow.stop();
     await this.#effects.stop();
     this.#loop.flush();

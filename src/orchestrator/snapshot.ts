@@ -2,6 +2,7 @@
 import type { BlockedClaim, RunningClaim, WaitingClaim } from "../domain/claim.ts";
 import { totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { State } from "../scheduler/state.ts";
+import type { AgentStatus } from "./agent-check.ts";
 import type { LiveRuns } from "./live.ts";
 
 /** Where the snapshot's parts come from. */
@@ -9,6 +10,7 @@ export interface SnapshotInput {
   readonly now: number;
   readonly state: State;
   readonly live: LiveRuns;
+  readonly agent: AgentStatus;
   /** The day's spending. */
   readonly budget: Readonly<Record<string, unknown>>;
   readonly trackerKind: string;
@@ -132,6 +134,12 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       until: isoOrNull(pause.until),
       message: pause.message,
     })),
+    agent: {
+      version: input.agent.version,
+      login: input.agent.login,
+      sandbox: input.agent.sandbox,
+      checked_at: isoOrNull(input.agent.checkedAt),
+    },
     tracker: {
       kind: input.trackerKind,
       last_ok_at: isoOrNull(state.tracker.lastOkAt),

@@ -64,6 +64,8 @@ export type Event =
   | { readonly kind: "cleaned"; readonly issueId: IssueId }
   | { readonly kind: "clean_failed"; readonly issueId: IssueId; readonly message: string }
   | { readonly kind: "operator"; readonly command: OperatorCommand }
+  /** A look at the agent has ended. `missing`: it is not logged in, so that no run can go well. */
+  | { readonly kind: "agent_checked"; readonly login: "ok" | "missing" | "unknown"; readonly message: string }
   /** The tracker says that something has changed, in a delivery that was verified. It carries no state. */
   | { readonly kind: "tracker_changed" }
   | { readonly kind: "settings_changed" }

@@ -53,9 +53,13 @@ export function pauseForUsageLimit(
   });
 }
 
-/** The agent isn't logged in: probed every five minutes. */
-export function pauseForAuth(draft: Draft, env: Env, met: { issueId: IssueId; message: string }): void {
+/** The agent isn't logged in: probed every five minutes. `issueId` is that of the ticket which met it; null: no ticket had to. */
+export function pauseForAuth(draft: Draft, env: Env, met: { issueId: IssueId | null; message: string }): void {
   const before = draft.state.pauses.get("auth");
+  if (before === undefined) {
+    const fields = { reason: met.message };
+    draft.effect({ kind: "log", level: "warn", message: "the agent is not logged in; dispatch is paused", fields });
+  }
   draft.setPause({
     kind: "auth",
     since: before?.since ?? env.now,
@@ -66,10 +70,21 @@ export function pauseForAuth(draft: Draft, env: Env, met: { issueId: IssueId; me
   });
 }
 
+/** What a look at the agent's login changes. A login that is there is no proof that it is accepted: the pause of an earlier 401 is probed now. */
+export function onAgentChecked(
+  draft: Draft,
+  env: Env,
+  { login, message }: { readonly login: "ok" | "missing" | "unknown"; readonly message: string },
+): void {
+  if (login === "missing") return pauseForAuth(draft, env, { issueId: null, message });
+  const pause = draft.state.pauses.get("auth");
+  if (login === "ok" && pause !== undefined) draft.setPause({ ...pause, until: env.now });
+}
+
 /** Ten runs that meet one limit together are one step; only a probe that failed is the next. */
-function nextStep(before: Pause | undefined, issueId: IssueId): number {
+function nextStep(before: Pause | undefined, issueId: IssueId | null): number {
   if (before === undefined) return 0;
-  return before.probe === issueId ? before.step + 1 : before.step;
+  return issueId !== null && before.probe === issueId ? before.step + 1 : before.step;
 }
 
 /** A throttled tracker: no read until its reset. */

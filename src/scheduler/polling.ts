@@ -23,7 +23,7 @@ const WORD_TRUST_MS = 900_000;
 const SLOW_POLL_MS = 300_000;
 
 /** Time from one poll to the next. While the tracker says by itself what changes, polls are few, but never more often than the settings say. */
-export function pollIntervalMs(state: State, env: Env): number {
+function pollIntervalMs(state: State, env: Env): number {
   const { intervalMs } = env.settings.polling;
   const isTold = state.wokenAt !== null && env.now - state.wokenAt < WORD_TRUST_MS;
   return isTold ? Math.max(intervalMs, SLOW_POLL_MS) : intervalMs;

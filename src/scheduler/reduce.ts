@@ -9,7 +9,7 @@ import { isTerminal, startGate } from "./eligibility.ts";
 import type { Event } from "./events.ts";
 import { onOperator } from "./operator.ts";
 import { compareIssues } from "./order.ts";
-import { endProbedPauses, forgetDeadProbes, pauseUntilEvent } from "./pauses.ts";
+import { endProbedPauses, forgetDeadProbes, onAgentChecked, pauseUntilEvent } from "./pauses.ts";
 import { onPolled, onPollFailed, pollIfDue, pollOnWord, pollSoon } from "./polling.ts";
 import { onRunEnded } from "./run-end.ts";
 import { refreshSnapshot, see } from "./sightings.ts";
@@ -67,6 +67,33 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
     case "settings_changed":
       pollSoon(draft, env);
       return "serve";
+    case "agent_checked":
+    case "workflow_broken":
+    case "workflow_mended":
+    case "budget_day_spent":
+    case "budget_day_renewed":
+      return applyToPauses(draft, env, event);
+    case "drain":
+    case "shutdown":
+    case "stop_runs":
+      onStop(draft, env, event.kind);
+      return "quiet";
+    default:
+      return applyToRun(draft, env, event);
+  }
+}
+
+type PauseEvent = Extract<
+  Event,
+  { kind: "agent_checked" | "workflow_broken" | "workflow_mended" | "budget_day_spent" | "budget_day_renewed" }
+>;
+
+/** What begins or ends a pause of all dispatch from outside. */
+function applyToPauses(draft: Draft, env: Env, event: PauseEvent): "serve" | "quiet" {
+  switch (event.kind) {
+    case "agent_checked":
+      onAgentChecked(draft, env, event);
+      return "serve";
     case "workflow_broken":
       pauseUntilEvent(draft, env, "workflow", event.message);
       return "quiet";
@@ -79,13 +106,8 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
     case "budget_day_renewed":
       draft.dropPause("budget");
       return "serve";
-    case "drain":
-    case "shutdown":
-    case "stop_runs":
-      onStop(draft, env, event.kind);
-      return "quiet";
     default:
-      return applyToRun(draft, env, event);
+      return assertNever(event);
   }
 }
 

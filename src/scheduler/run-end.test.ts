@@ -217,4 +217,34 @@ describe("an agent that isn't logged in", () => {
     driver.send({ kind: "operator", command: { kind: "resume" } });
     expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
   });
+
+  it("pauses dispatch before any ticket has to find out, and says so once", () => {
+    const driver = new SchedulerDriver();
+    driver.boot();
+    const found = { kind: "agent_checked", login: "missing", message: "run `codex login`" } as const;
+    const pausedAt = driver.now;
+    driver.send(found);
+    expect(driver.effects).toMatchObject([{ kind: "log", level: "warn", fields: { reason: "run `codex login`" } }]);
+    driver.send(found);
+    expect(driver.effects).toEqual([]);
+    driver.tick([issue]);
+    expect(driver.effect("refresh")).toBeUndefined();
+    expect(driver.state.pauses.get("auth")).toMatchObject({ step: 0, until: pausedAt + 300_000, probe: null });
+    driver.advance(300_000);
+    while (driver.effect("refresh") === undefined) driver.tick([issue]);
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+
+  it("that is logged in by the next look is probed at once; a look that can't tell changes nothing", () => {
+    const driver = running();
+    driver.endRun(issue, failed("auth", "401"));
+    driver.send({ kind: "agent_checked", login: "unknown", message: "no such method" });
+    expect(driver.effect("refresh")).toBeUndefined();
+    driver.send({ kind: "agent_checked", login: "ok", message: "logged in" });
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+    expect(driver.state.pauses.has("auth")).toBe(true);
+    driver.answerRefresh([issue]);
+    driver.send({ kind: "run_turn_completed", runId: driver.runIdOf(issue) });
+    expect(driver.state.pauses.has("auth")).toBe(false);
+  });
 });

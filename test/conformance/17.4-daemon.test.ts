@@ -14,13 +14,11 @@ import { initialState } from "../../src/scheduler/state.ts";
 import type { Tracker } from "../../src/tracker/port.ts";
 import { ApiServer } from "../../src/http/server.ts";
 import { captureLog } from "../support/captured-log.ts";
-import { startDaemon } from "../support/daemon-bench.ts";
 import { makeIssue, makeSettings } from "../support/issues.ts";
 import { driverIn } from "../support/scheduler.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
+import { TestDaemon } from "../support/test-daemon.ts";
 import { until } from "../support/until.ts";
-
-const CRASHES = { runs: [{ turns: [{ steps: [{ do: "exit" }] }] }] };
 
 /** A tracker that can't be reached. */
 const DOWN: Tracker = {
@@ -41,9 +39,12 @@ async function leftOver(dir: string): Promise<void> {
 
 describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
   it("workspaces of terminal issues are removed at start", async () => {
-    await using bench = await startDaemon({ tickets: [], script: {} }, { arrange: leftOver });
-    await until("the directory is gone", () => !existsSync(join(bench.dir, "workspaces", "OLD-1")));
-    expect(bench.captured.warnings()).toEqual([]);
+    await using my = await TestDaemon.make();
+    await leftOver(my.dir);
+    await my.writeWorkflow();
+    await my.start();
+    await until("the directory is gone", () => !existsSync(join(my.dir, "workspaces", "OLD-1")));
+    expect(my.log.warnings()).toEqual([]);
   });
 
   it("a failed query at start is only a warning", async () => {
@@ -69,16 +70,19 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
   });
 
   it("claims come back after a restart", async () => {
-    await using bench = await startDaemon({ tickets: ["T-1"], script: { "T-1": CRASHES } });
-    const retrying = (): unknown => bench.snapshot()["retrying"];
-    await bench.until((snapshot) => (snapshot["counts"] as { retrying: number }).retrying === 1);
-    const before = retrying();
+    await using my = await TestDaemon.make();
+    await my.writeTicket("T-1");
+    await my.writeWorkflow({ codex: { command: "exit 1" } });
+    await my.start();
+    const before = await my.until("it waits for a retry", ({ retrying }) => retrying.length === 1 && retrying);
     expect(before).toMatchObject([{ issue_identifier: "T-1", attempt: 1, why: "failure", due_at: expect.any(String) }]);
-    await bench.restart();
-    expect(retrying()).toEqual(before);
+    await my.stop();
+    await my.start();
+    expect(my.snapshot().retrying).toEqual(before);
   });
 
   it("the snapshot has running rows, retry rows, totals and rate limits", () => {
+    const UNKNOWN = { state: "unknown", message: "" } as const;
     const driver = driverIn(makeIssue("ENG-1"), "running");
     const waiting = driverIn(makeIssue("ENG-2"), "waiting");
     const claims = new Map([...driver.state.claims, ...waiting.state.claims]);
@@ -95,6 +99,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       now: driver.now,
       state: { ...driver.state, claims },
       live,
+      agent: { version: null, login: UNKNOWN, sandbox: UNKNOWN, checkedAt: null },
       trackerKind: "local",
       trackerUsage: null,
       workflow: { path: "/w", revision: "r", loadedAt: 0, lastError: null },

@@ -1,11 +1,13 @@
 /** A whole daemon in this process on a folder of its own, with a local board and simulated agents; watched through its snapshot. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { request } from "node:http";
 import { join } from "node:path";
 import { simulatedAgentCommand } from "../../src/agent/simulated/command.ts";
 import { Daemon } from "../../src/daemon.ts";
 import { openLedgerReader } from "../../src/ledger/queries.ts";
 import type { RunJson } from "../../src/ledger/run-list.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import type { SecretLog } from "../../src/lib/log.ts";
 import { captureLog, type CapturedLog } from "./captured-log.ts";
 import { makeTempDir } from "./temp-dir.ts";
 import { until } from "./until.ts";
@@ -32,6 +34,19 @@ export interface Snapshot {
 /** Front matter by section; laid over the defaults, one level deep. */
 export type Sections = Readonly<Record<string, Row>>;
 
+export interface StartOptions {
+  /** Beside PATH, HOME and TMPDIR. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Instead of {@link TestDaemon.log}. */
+  readonly log?: SecretLog;
+}
+
+/** An answer of the API. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
 /** Everything that it starts ends, and its folder goes, when it is disposed. */
 export class TestDaemon implements AsyncDisposable {
   readonly dir: string;
@@ -45,11 +60,13 @@ export class TestDaemon implements AsyncDisposable {
     this.#removeDir = removeDir;
   }
 
-  /** Makes the folder with an empty board. */
+  /** Makes the folder with an empty board and an agent that has nothing scripted. */
   static async make(): Promise<TestDaemon> {
     const dir = await makeTempDir();
     await mkdir(join(dir.path, "board"));
-    return new TestDaemon(dir.path, () => dir.dispose());
+    const made = new TestDaemon(dir.path, () => dir.dispose());
+    await made.writeScript({});
+    return made;
   }
 
   /** Writes WORKFLOW.md: the local board, polled ten times a second, and the simulated agent, unless `sections` say otherwise. */
@@ -88,22 +105,22 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   /** Starts a daemon on the folder; again after {@link stop}, as after a restart. */
-  async start(env: Readonly<Record<string, string>> = {}, port: number | null = null): Promise<void> {
-    const log = captureLog();
+  async start({ env = {}, log }: StartOptions = {}): Promise<void> {
+    const captured = captureLog();
     const { PATH, HOME, TMPDIR } = process.env;
     const daemon = new Daemon({
       workflowPath: join(this.dir, "WORKFLOW.md"),
       stateDir: null,
-      port,
+      port: null,
       host: null,
       env: { PATH, HOME, TMPDIR, ...env },
       version: "0.0.0-test",
       clock: systemClock,
-      log: Object.assign(log.log, { addSecrets: () => undefined }),
+      log: log ?? Object.assign(captured.log, { addSecrets: () => undefined }),
     });
     await daemon.start();
     this.#daemon = daemon;
-    this.log = log;
+    this.log = captured;
   }
 
   /** Stops at once: what runs is interrupted. */
@@ -144,6 +161,19 @@ export class TestDaemon implements AsyncDisposable {
       const runs = this.runs().filter((run) => run.issue_identifier === ticket);
       return runs.filter((run) => run.ended_at !== null).length >= count && runs;
     });
+  }
+
+  /** Asks the API over the control socket. */
+  ask(method: string, path: string): Promise<Answer> {
+    const answer = Promise.withResolvers<Answer>();
+    const outgoing = request({ socketPath: this.daemon.files.socket, method, path }, (incoming) => {
+      let text = "";
+      incoming.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
+      incoming.on("end", () => answer.resolve({ status: incoming.statusCode ?? 0, text }));
+    });
+    outgoing.on("error", answer.reject);
+    outgoing.end();
+    return answer.promise;
   }
 
   /** All runs of the ledger, the oldest first; while the daemon runs or not. */

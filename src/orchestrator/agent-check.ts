@@ -1,0 +1,99 @@
+/** The look at the agent beside the first poll: its version, its login, and whether a sandboxed command can run here at all. */
+import type { AgentBackend, AgentCheck } from "../agent/port.ts";
+import { errorMessage } from "../domain/errors.ts";
+import type { Settings } from "../domain/settings.ts";
+import type { Host } from "../host/port.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Event } from "../scheduler/events.ts";
+
+export interface AgentWatchDeps {
+  readonly backend: AgentBackend;
+  readonly host: Host;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names the look's process: a ledger has one daemon, so whatever carries its mark at boot is left over. */
+  readonly ledgerId: string;
+  settings(): Settings;
+  post(event: Event): void;
+}
+
+/** The last look, and when it ended. */
+export interface AgentStatus extends AgentCheck {
+  readonly checkedAt: number | null;
+}
+
+const NOT_YET = { state: "unknown", message: "not checked yet" } as const;
+
+/** Looks when the daemon starts, and again when the agent's settings change. Dispatch never waits for it. */
+export class AgentWatch {
+  readonly #deps: AgentWatchDeps;
+  readonly #abort = new AbortController();
+  readonly #marker: string;
+  #status: AgentStatus = { version: null, login: NOT_YET, sandbox: NOT_YET, checkedAt: null };
+  #lookedFor: string | null = null;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(deps: AgentWatchDeps) {
+    this.#deps = deps;
+    this.#marker = `check-${deps.ledgerId}`;
+  }
+
+  get status(): AgentStatus {
+    return this.#status;
+  }
+
+  /** Ends the process of a look that a killed daemon left. Before the first look. */
+  async reap(): Promise<void> {
+    await this.#deps.host.reap({ pid: 0, processGroup: 0, startTime: "", marker: this.#marker });
+  }
+
+  /** Looks in the background, unless this agent with these settings was looked at already. */
+  look(): void {
+    const { codex } = this.#deps.settings();
+    const wanted = JSON.stringify(codex);
+    if (wanted === this.#lookedFor || this.#abort.signal.aborted) return;
+    this.#lookedFor = wanted;
+    this.#looking = this.#looking.then(() => this.#look());
+  }
+
+  /** Ends a look that is under way; its process is gone when this resolves. */
+  async stop(): Promise<void> {
+    this.#abort.abort(new Error("the daemon stops"));
+    await this.#looking;
+  }
+
+  async #look(): Promise<void> {
+    const { backend, clock, log, settings, post } = this.#deps;
+    const { signal } = this.#abort;
+    if (signal.aborted) return;
+    const now = settings();
+    try {
+      const found = await backend.check({
+        settings: now,
+        cwd: now.workspace.root,
+        runMarker: this.#marker,
+        // Nothing to write: the marker is known before the process is.
+        spawned: () => undefined,
+        signal,
+      });
+      if (signal.aborted) return;
+      this.#status = { ...found, checkedAt: clock.now() };
+      this.#tell(found);
+      post({ kind: "agent_checked", login: found.login.state, message: found.login.message });
+    } catch (error) {
+      if (signal.aborted) return;
+      const unknown = { state: "unknown", message: `the agent can't be looked at: ${errorMessage(error)}` } as const;
+      this.#status = { version: null, login: unknown, sandbox: unknown, checkedAt: clock.now() };
+      log.warn({ err: error }, "the agent can't be looked at");
+    }
+  }
+
+  #tell({ version, login, sandbox }: AgentCheck): void {
+    const { log } = this.#deps;
+    log.info({ version, login: login.state, sandbox: sandbox.state }, "agent checked");
+    if (sandbox.state === "broken") {
+      log.warn({ reason: sandbox.message }, "the agent's sandbox doesn't work here; its commands will fail");
+    }
+  }
+}
