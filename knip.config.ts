@@ -6,7 +6,7 @@ const config: KnipConfig = {
   entry: ["src/cli/bin.ts", "src/agent/simulated/main.ts", "test/**/main.ts", "test/fakes/*.ts", "scripts/*.{ts,mjs}"],
   project: ["**/*.{ts,mjs}"],
   // Programs of the system that are run by name.
-  ignoreBinaries: ["mkfifo"],
+  ignoreBinaries: ["mkfifo", "mount", "umount"],
   // A type beside the function that takes it is documentation, whether or not somebody else names it.
   ignoreExportsUsedInFile: { interface: true, type: true },
 };

@@ -1,0 +1,24 @@
+/** What hooks, launchers and agents of a round wrote down while they were at work. */
+import { readFileSync } from "node:fs";
+
+export interface Entry {
+  /** A hook's name, `launch`, `agent`, `begin`, `tool`, `done`, or `violation:...`. */
+  readonly name: string;
+  readonly ticket: string;
+  /** The run's id; of a `before_remove` hook it is another marker. */
+  readonly run: string;
+  readonly pid: number;
+}
+
+function parseEntry(line: string): Entry | null {
+  const [name, ticket, run, pid] = line.split(" ");
+  if (name === undefined || ticket === undefined || run === undefined || pid === undefined) return null;
+  return { name, ticket, run, pid: Number(pid) };
+}
+
+/** All entries so far, in the order in which they were written. A process that is killed writes a line whole or not at all. */
+export function readJournal(path: string): readonly Entry[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .flatMap((line) => parseEntry(line) ?? []);
+}

@@ -1,0 +1,82 @@
+/** One round: a board is worked through while faults strike, then everything is looked at. */
+import { errorMessage } from "../../src/domain/errors.ts";
+import { until } from "../support/until.ts";
+import { countFigures, findLosses, type Figures, type Loss } from "./checks.ts";
+import { FaultLoss, strike, type Strike } from "./faults.ts";
+import { readLedger } from "./ledger-view.ts";
+import { planRound, type FaultKind } from "./plan.ts";
+import { isFinished } from "./scripts.ts";
+import { World } from "./world.ts";
+
+export interface StruckFault {
+  readonly kind: FaultKind;
+  readonly strike: Strike;
+}
+
+export interface RoundResult {
+  readonly seed: number;
+  readonly faults: readonly StruckFault[];
+  readonly losses: readonly Loss[];
+  /** Null when the round never came to its end. */
+  readonly figures: Figures | null;
+  /** The journal and the daemons' whole log. */
+  readonly trace: string;
+  readonly tookMs: number;
+}
+
+/** Many times what a round takes on a machine of its own. */
+const SETTLE_PATIENCE_MS = 120_000;
+
+/** Nothing is left to do: done tickets have no claim and no workspace, and the others wait for a person. */
+function isSettled(world: World): boolean {
+  const { claims } = readLedger(world.ledger);
+  const waits = claims.filter(({ kind }) => kind === "blocked").map(({ ticket }) => ticket);
+  const kept = world.workspaces();
+  return world.plan.tickets.every(({ id, kind }) =>
+    isFinished(kind)
+      ? world.stateOf(id) === "Done" && !kept.includes(id) && claims.every(({ ticket }) => ticket !== id)
+      : waits.includes(id),
+  );
+}
+
+async function play(world: World, struck: StruckFault[]): Promise<Loss[]> {
+  const losses: Loss[] = [];
+  world.start();
+  await world.ready();
+  for (const plan of world.plan.faults) {
+    try {
+      struck.push({ kind: plan.kind, strike: await strike(world, plan) });
+    } catch (error) {
+      struck.push({ kind: plan.kind, strike: { did: "answered wrongly" } });
+      losses.push({ kind: "fault", text: `${plan.kind}: ${errorMessage(error)}` });
+      if (!(error instanceof FaultLoss)) return losses;
+    }
+  }
+  await until("every ticket is done or waits for a person", () => isSettled(world), SETTLE_PATIENCE_MS);
+  const { code } = await world.stopDaemon("SIGTERM");
+  if (code !== 0) losses.push({ kind: "process", text: `the last daemon ended with code ${code ?? "none"}, not 0` });
+  return losses;
+}
+
+function traceOf(world: World): string {
+  const journal = world.journal().map(({ name, ticket, run, pid }) => `${name} ${ticket} ${run} ${pid}`);
+  return `--- journal\n${journal.join("\n")}\n--- log\n${world.log}`;
+}
+
+/** Plays the round of a seed. Never rejects: what goes wrong is a loss. */
+export async function playRound(seed: number): Promise<RoundResult> {
+  const startedAt = performance.now();
+  await using world = await World.make(planRound(seed));
+  const faults: StruckFault[] = [];
+  const losses: Loss[] = [];
+  let figures: Figures | null = null;
+  try {
+    losses.push(...(await play(world, faults)));
+    const restored = faults.some(({ kind }) => kind === "damaged_ledger");
+    losses.push(...findLosses(world, { restored }));
+    figures = countFigures(world);
+  } catch (error) {
+    losses.push({ kind: "ticket", text: `the round did not end: ${errorMessage(error)}` });
+  }
+  return { seed, faults, losses, figures, trace: traceOf(world), tookMs: performance.now() - startedAt };
+}
