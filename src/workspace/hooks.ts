@@ -5,6 +5,7 @@ import type { HookSettings, Settings } from "../domain/settings.ts";
 import type { Host } from "../host/port.ts";
 import type { Log } from "../lib/log.ts";
 import { hookEnvironment, type Environment } from "./environment.ts";
+import { issueFields } from "./log-fields.ts";
 import { redact } from "./redact.ts";
 
 export type HookName = "after_create" | "before_run" | "after_run" | "before_remove";
@@ -63,7 +64,7 @@ export async function runHook(name: HookName, request: HookRequest, deps: HookDe
     ...(signal === undefined ? {} : { signal }),
   });
   if (result.aborted) signal?.throwIfAborted();
-  const fields = { issueId: issue.id, issueIdentifier: issue.identifier, hook: name };
+  const fields = { ...issueFields(issue), hook: name };
   if (!result.timedOut && result.exitCode === 0) {
     deps.log.debug(fields, "hook completed");
     return;

@@ -77,6 +77,11 @@ async function ensureFolder(folder: string): Promise<void> {
   );
 }
 
+/** True when this ledger made the workspace, or took it over, for this issue. */
+export function isOwnedBy(owner: Owner, ledgerId: string, id: IssueId): boolean {
+  return owner.ledgerId === ledgerId && owner.issueId === id;
+}
+
 /** Replaces the owner file whole. What says `creating` is on the disk before this returns. */
 export async function writeOwner(owner: Owner): Promise<void> {
   const folder = folderOf(owner.path);

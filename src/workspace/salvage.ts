@@ -7,6 +7,7 @@ import type { Issue } from "../domain/issue.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { lookAt, PRIVATE_DIRECTORY } from "./containment.ts";
+import { issueFields } from "./log-fields.ts";
 import { SalvageGit, salvageFailure } from "./salvage-git.ts";
 import { countCommits, findBase, findUnpushed, revisions, type Unpushed } from "./salvage-refs.ts";
 import { takeSnapshot, type LeftOut, type Snapshot } from "./salvage-snapshot.ts";
@@ -188,7 +189,7 @@ class Salvage {
 
   #fields(): Readonly<Record<string, string>> {
     const { issue, path } = this.#request;
-    return { issue_id: issue.id, issue_identifier: issue.identifier, path };
+    return { ...issueFields(issue), path };
   }
 }
 

@@ -77,7 +77,13 @@ describe("removing a workspace", () => {
   it("goes on when before_remove fails, and says so", async () => {
     const { record } = await fixture.prepare(ISSUE);
     expect(await fixture.remove(record, fixture.settingsWith({ beforeRemove: "exit 5" }))).toBe("removed");
-    expect(fixture.warnings().join()).toMatch(/before_remove hook failed/);
+    expect(fixture.warnings().map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({
+        msg: "before_remove hook failed",
+        issue_id: ISSUE.id,
+        issue_identifier: ISSUE.identifier,
+      }),
+    ]);
     expect(existsSync(record.path)).toBe(false);
   });
 

@@ -3,7 +3,6 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import type { WorkspaceRecord } from "../domain/claim.ts";
-import { isAppError } from "../domain/errors.ts";
 import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Fingerprint } from "../domain/outcome.ts";
@@ -17,16 +16,17 @@ import {
   lookAt,
   pathInRoot,
   PRIVATE_DIRECTORY,
-  refuseRoot,
   requireWorkspace,
 } from "./containment.ts";
 import type { Environment } from "./environment.ts";
 import { readFingerprint } from "./fingerprint.ts";
 import { runHook, type HookRequest } from "./hooks.ts";
 import { workspaceKey } from "./key.ts";
+import { issueFields } from "./log-fields.ts";
 import {
   findCaseVariant,
   foreignWorkspace,
+  isOwnedBy,
   keyTaken,
   readOwner,
   removeOwner,
@@ -34,7 +34,7 @@ import {
   type Owner,
 } from "./owner-file.ts";
 import { removeTree } from "./removal.ts";
-import { salvageWork } from "./salvage.ts";
+import { removeWorkspace, type Removal, type RemoveRequest } from "./remove-workspace.ts";
 
 export interface WorkspacesDeps {
   readonly host: Host;
@@ -66,18 +66,6 @@ export interface PreparedWorkspace {
   /** True when the directory was made now, and after_create ran. */
   readonly created: boolean;
 }
-
-export interface RemoveRequest {
-  /** Says where the workspace was made; a root that has changed since never redirects the removal. */
-  readonly record: WorkspaceRecord;
-  readonly issue: Issue;
-  readonly settings: Settings;
-  /** Ends before_remove, and keeps the workspace, when it aborts before the deletion has begun. */
-  readonly signal: AbortSignal;
-}
-
-/** `kept`: it isn't ours, or the settings say so. `missing`: there was nothing. */
-export type Removal = "removed" | "kept" | "missing";
 
 export interface Workspaces {
   /** Makes the root if need be. Throws AppError workspace_root_invalid, which names the mend. */
@@ -140,7 +128,7 @@ class LocalWorkspaces implements Workspaces {
       const found = await inspectWorkspace(path, place.root);
       if (found === "nothing") return this.#create(place);
       if (owner?.state !== "creating") return this.#adopt(place, owner);
-      this.#deps.log.warn({ ...fieldsOf(issue), path }, "half-made workspace removed");
+      this.#deps.log.warn({ ...issueFields(issue), path }, "half-made workspace removed");
       await removeTree(path);
       return this.#create(place);
     });
@@ -150,7 +138,7 @@ class LocalWorkspaces implements Workspaces {
     const isWhereItWasMade = path === record.path;
     await requireWorkspace(path, isWhereItWasMade ? dirname(path) : root);
     const owner = await readOwner(path);
-    if (owner !== null && this.#isOurs(owner, record.issueId)) return;
+    if (owner !== null && isOwnedBy(owner, this.#deps.ledgerId, record.issueId)) return;
     throw foreignWorkspace(path, owner);
   }
 
@@ -158,28 +146,9 @@ class LocalWorkspaces implements Workspaces {
     await runHook(name, request, this.#deps);
   }
 
-  async remove(request: RemoveRequest): Promise<Removal> {
-    const { record, issue, settings } = request;
-    const { path } = record;
-    if (settings.workspace.onTerminal === "keep") return "kept";
-    return this.#alone(path, issue, async () => {
-      const owner = await readOwner(path);
-      if ((await inspectForRemoval(path, settings)) === "nothing") {
-        if (owner !== null && this.#isOurs(owner, record.issueId)) await removeOwner(path);
-        return "missing";
-      }
-      if (owner === null || !this.#isOurs(owner, record.issueId)) {
-        this.#deps.log.warn({ ...fieldsOf(issue), path, owner }, "workspace is not ours and is kept");
-        return "kept";
-      }
-      if (owner.state === "ready") {
-        await this.#salvage(request);
-        await this.#beforeRemove(request);
-      }
-      if ((await inspectForRemoval(path, settings)) === "directory") await this.#delete(owner);
-      await removeOwner(path);
-      return "removed";
-    });
+  remove(request: RemoveRequest): Promise<Removal> {
+    const removing = { ...this.#deps, searchPath: this.#searchPath };
+    return this.#alone(request.record.path, request.issue, () => removeWorkspace(request, removing));
   }
 
   fingerprint(path: string): Promise<Fingerprint> {
@@ -257,7 +226,7 @@ class LocalWorkspaces implements Workspaces {
     const { issue } = request;
     const owner = known === null ? this.#ownedBy(issue, path, "ready") : { ...known, identifier: issue.identifier };
     if (known === null) {
-      this.#deps.log.info({ ...fieldsOf(issue), path }, "directory without an owner adopted as workspace");
+      this.#deps.log.info({ ...issueFields(issue), path }, "directory without an owner adopted as workspace");
     }
     if (known?.identifier !== owner.identifier) await writeOwner(owner);
     return { record: this.#recordOf(owner), created: false };
@@ -269,36 +238,8 @@ class LocalWorkspaces implements Workspaces {
       await removeTree(path);
       await removeOwner(path);
     } catch (error) {
-      this.#deps.log.warn({ ...fieldsOf(issue), path, err: error }, "removing a half-made workspace failed");
+      this.#deps.log.warn({ ...issueFields(issue), path, err: error }, "removing a half-made workspace failed");
     }
-  }
-
-  /** Before the hook, which may take the work away. */
-  async #salvage({ record: { path }, issue, signal }: RemoveRequest): Promise<void> {
-    const { clock, log, salvageDir } = this.#deps;
-    await salvageWork({ path, issue, signal }, { dir: salvageDir, clock, log, searchPath: this.#searchPath });
-  }
-
-  /** Its failure is logged and ignored (section 9.4), so that it can't keep a workspace for ever. */
-  async #beforeRemove({ record, issue, settings, signal }: RemoveRequest): Promise<void> {
-    const { path, issueId } = record;
-    const request = { issue, attempt: null, settings, path, runMarker: `remove-${issueId}`, signal };
-    try {
-      await runHook("before_remove", request, this.#deps);
-    } catch (error) {
-      signal.throwIfAborted();
-      this.#deps.log.warn({ ...fieldsOf(issue), path, err: error }, "before_remove hook failed");
-    }
-  }
-
-  /** A deletion that is cut off leaves a directory that counts as half-made. */
-  async #delete(owner: Owner): Promise<void> {
-    await writeOwner({ ...owner, state: "creating" });
-    await removeTree(owner.path);
-  }
-
-  #isOurs(owner: Owner, issueId: IssueId): boolean {
-    return owner.ledgerId === this.#deps.ledgerId && owner.issueId === issueId;
   }
 
   #ownedBy(issue: Issue, path: string, state: Owner["state"]): Owner {
@@ -308,20 +249,5 @@ class LocalWorkspaces implements Workspaces {
 
   #recordOf({ issueId, identifier, path, createdAt }: Owner): WorkspaceRecord {
     return { issueId, identifier, path, host: this.#deps.host.name, createdAt };
-  }
-}
-
-function fieldsOf(issue: Issue): { readonly issueId: IssueId; readonly issueIdentifier: string } {
-  return { issueId: issue.id, issueIdentifier: issue.identifier };
-}
-
-/** A root that is gone has taken its workspaces with it. */
-async function inspectForRemoval(path: string, settings: Settings): Promise<"directory" | "nothing"> {
-  refuseRoot(path, settings.workspace.root);
-  try {
-    return await inspectWorkspace(path, dirname(path));
-  } catch (error) {
-    if (isAppError(error) && error.data["reason"] === "root_missing") return "nothing";
-    throw error;
   }
 }

@@ -118,7 +118,9 @@ function describeFailures(harness: () => TrackerHarness): void {
     const about = harness()
       .warnings()
       .filter((line) => line.includes(name) || line.includes(bad));
-    expect(about).toHaveLength(1);
+    expect(about.map((line) => JSON.parse(line) as unknown)).toEqual([
+      expect.objectContaining({ issue_id: bad, issue_identifier: name }),
+    ]);
   });
 
   it("fails an id refresh that meets a malformed record, and only that one", async () => {

@@ -6,11 +6,11 @@ import type { Issue } from "../../src/domain/issue.ts";
 import type { HookSettings, Settings } from "../../src/domain/settings.ts";
 import { createLocalHost } from "../../src/host/local.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import type { Removal } from "../../src/workspace/remove-workspace.ts";
 import {
   createWorkspaces,
   type PreparedWorkspace,
   type PrepareRequest,
-  type Removal,
   type Workspaces,
 } from "../../src/workspace/workspace.ts";
 import { captureLog } from "./captured-log.ts";

@@ -37,7 +37,7 @@ async function interruptTurn(interruption: Interruption, turn: ActiveTurn): Prom
   const { clock, log, end } = interruption;
   if (!turn.sent) return end(turn);
   const cap = clock.setTimer(CAP_MS, () => {
-    log.warn({ turnId: turn.id }, "the agent did not end an interrupted turn; it is given up");
+    log.warn({ turn_id: turn.id }, "the agent did not end an interrupted turn; it is given up");
     end(turn);
   });
   await turn.started;

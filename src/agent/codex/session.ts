@@ -1,10 +1,10 @@
 /** One app-server process with one thread: opened, worked with turn by turn, closed. */
 import type { AgentEventBody } from "../../domain/events.ts";
+import type { QuestionAnswer } from "../../domain/inbox.ts";
 import type { Log } from "../../lib/log.ts";
 import {
   SessionStartError,
   type AgentSession,
-  type QuestionAnswer,
   type SessionRequest,
   type TurnEnd,
   type TurnRequest,
@@ -209,7 +209,7 @@ export class CodexSession implements AgentSession {
     this.#live?.turns.abandon();
     const connection = this.#live?.connection;
     await connection?.stop();
-    this.#deps.log.debug({ threadId: this.#threadId, ...connection?.channel.counts }, "agent session closed");
+    this.#deps.log.debug({ thread_id: this.#threadId, ...connection?.channel.counts }, "agent session closed");
     this.#onClosed();
   }
 

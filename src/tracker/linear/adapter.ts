@@ -42,7 +42,7 @@ class Warnings {
     const key = id ?? identifier ?? "";
     if (this.#said.get(key) === problem) return;
     this.#said.set(key, problem);
-    this.#log.warn({ issueId: id, issueIdentifier: identifier, problem }, "malformed Linear issue skipped");
+    this.#log.warn({ issue_id: id, issue_identifier: identifier, problem }, "malformed Linear issue skipped");
   }
 }
 

@@ -53,13 +53,13 @@ function createWarnings(log: Log): Warnings {
       }
       const { line, reason } = content.problem;
       once(name, content.digest, () => {
-        log.warn({ issueIdentifier: name, file: path, line, reason }, "malformed ticket skipped");
+        log.warn({ issue_id: name, issue_identifier: name, file: path, line, reason }, "malformed ticket skipped");
       });
     },
     unknownBlocker(of, name) {
       once(`${of.name}/${name}`, "", () => {
         log.warn(
-          { issueId: of.name, issueIdentifier: of.name, file: of.path, blocker: name },
+          { issue_id: of.name, issue_identifier: of.name, file: of.path, blocker: name },
           "ticket waits for a blocker that is not on the board; correct its blocked_by",
         );
       });
