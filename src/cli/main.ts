@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { LogLevel } from "../lib/log.ts";
+import { nearestOptions, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
 import { plainLine } from "./terminal-text.ts";
 
@@ -11,22 +12,6 @@ const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 /** Written out, so that `--help` doesn't load the logger. */
 const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const satisfies readonly LogLevel[];
-
-/** Options as commander hands them over; those of the program come along with a command's own. */
-interface Given {
-  readonly workflow?: string;
-  readonly stateDir?: string;
-  readonly logLevel?: LogLevel;
-  readonly logFile?: string;
-  readonly port?: number;
-  readonly host?: string;
-  readonly json?: boolean;
-  readonly issue?: string;
-  readonly limit?: number;
-  readonly by?: "issue" | "day";
-  readonly keep?: boolean;
-  readonly dir?: string;
-}
 
 /** Runs one command line, without node and script; answers the exit code. */
 export async function main(argv: readonly string[]): Promise<number> {
@@ -110,7 +95,7 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
     .option("--issue <identifier>", "only the runs of one issue")
     .addOption(new Option("--limit <count>", "at most this many").argParser(positiveCount))
     .action(async (_options, command: Command) => {
-      const given = command.optsWithGlobals<Given>();
+      const given = nearestOptions(command);
       const { runs } = await import("./runs.ts");
       const { issue = null, limit = null, json = false } = given;
       done(runs({ ledger: await ledgerPath(given), json, issue, limit }));
@@ -119,7 +104,7 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
     .description("turns, tokens and time so far")
     .addOption(new Option("--by <what>", "one row for each").choices(["issue", "day"]).default("issue"))
     .action(async (_options, command: Command) => {
-      const given = command.optsWithGlobals<Given>();
+      const given = nearestOptions(command);
       const { usage } = await import("./usage.ts");
       const { by = "issue", json = false, workflow = "./WORKFLOW.md" } = given;
       // A state directory alone says nothing about the workflow that it belongs to.
@@ -134,7 +119,7 @@ function addControls(program: Command, done: (exitCode: number) => void): void {
   ledgerCommand(program, "status")
     .description("what the daemon does right now")
     .action(async (_options, command: Command) => {
-      const { workflow = "./WORKFLOW.md", stateDir = null, json = false } = command.optsWithGlobals<Given>();
+      const { workflow = "./WORKFLOW.md", stateDir = null, json = false } = nearestOptions(command);
       const { status } = await import("./status.ts");
       done(await status({ workflow, stateDir, json }));
     });
@@ -173,7 +158,7 @@ function addDemo(program: Command, done: (exitCode: number) => void): void {
     .addOption(new Option("--port <port>", "serve the API there, 0 = any free port").argParser(portNumber))
     .option("--host <address>", "for the API (default: 127.0.0.1)")
     .action(async (_options, command: Command) => {
-      const { json = false, keep = false, dir = null, port = null, host = null } = command.optsWithGlobals<Given>();
+      const { json = false, keep = false, dir = null, port = null, host = null } = nearestOptions(command);
       const { demo } = await import("./demo.ts");
       done(await demo({ json, keep: keep || dir !== null, dir, port, host }));
     });

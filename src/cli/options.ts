@@ -1,0 +1,30 @@
+/** What a command was given, its own options and those that stand before it. */
+import type { Command } from "commander";
+import type { LogLevel } from "../lib/log.ts";
+
+/** Options as commander hands them over; those of the program come along with a command's own. */
+export interface Given {
+  readonly workflow?: string;
+  readonly stateDir?: string;
+  readonly logLevel?: LogLevel;
+  readonly logFile?: string;
+  readonly port?: number;
+  readonly host?: string;
+  readonly json?: boolean;
+  readonly issue?: string;
+  readonly limit?: number;
+  readonly by?: "issue" | "day";
+  readonly keep?: boolean;
+  readonly dir?: string;
+}
+
+/** commander lets an outer option win over the command's own of the same name; here the one nearest to the command does. */
+export function nearestOptions(command: Command): Given {
+  const given: [string, unknown][] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) {
+    for (const [name, value] of Object.entries(at.opts())) {
+      if (at.getOptionValueSource(name) === "cli") given.unshift([name, value]);
+    }
+  }
+  return Object.assign(command.optsWithGlobals<Given>(), Object.fromEntries(given));
+}
