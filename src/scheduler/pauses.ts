@@ -14,13 +14,18 @@ export function isProbed(kind: PauseKind): boolean {
   return kind === "usage_limit" || kind === "auth";
 }
 
+/** Whether this pause keeps every ticket out now. A limit whose time is up lets one ticket through, and keeps the others out until it is known how that went. */
+export function holds(pause: Pause, now: number): boolean {
+  const isOver = pause.until !== null && pause.until <= now;
+  return !isOver || (isProbed(pause.kind) && pause.probe !== null);
+}
+
 /** Whether anything may be dispatched now. */
 export function dispatchGate(state: State, now: number): DispatchGate {
   if (state.mode !== "running") return "closed";
   let gate: DispatchGate = "open";
   for (const pause of state.pauses.values()) {
-    const over = pause.until !== null && pause.until <= now;
-    if (!isProbed(pause.kind) ? !over : !over || pause.probe !== null) return "closed";
+    if (holds(pause, now)) return "closed";
     if (isProbed(pause.kind)) gate = "probe";
   }
   return gate;

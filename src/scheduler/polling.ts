@@ -92,6 +92,7 @@ export function onPolled(draft: Draft, env: Env, event: Extract<Event, { kind: "
   );
   draft.patch({
     backlog: eligible.toSorted(compareIssues),
+    candidates: event.candidates,
     tracker: {
       lastOkAt: env.now,
       lastError: null,

@@ -5,8 +5,13 @@ import type { Settings } from "../domain/settings.ts";
 import type { State } from "./state.ts";
 
 /** A slot is held by a run, and by a claim that is being looked at right before its start. */
-function holdsSlot(claim: Claim): boolean {
+export function holdsSlot(claim: Claim): boolean {
   return claim.kind === "running" || (claim.kind === "waiting" && claim.check !== null);
+}
+
+export interface SlotUse {
+  readonly used: number;
+  readonly cap: number;
 }
 
 /** Counts once, then answers for many candidates of the same decision. */
@@ -24,11 +29,22 @@ export class Slots {
     return this.#used < this.#settings.agent.maxConcurrentAgents;
   }
 
-  /** A global slot and one for this tracker state. */
-  isFree(stateName: string): boolean {
+  /** Slots that are held, of all there are. */
+  get use(): SlotUse {
+    return { used: this.#used, cap: this.#settings.agent.maxConcurrentAgents };
+  }
+
+  /** Slots that tickets in this tracker state hold, of those they may; null where the state has no cap of its own. */
+  useOf(stateName: string): SlotUse | null {
     const key = normalizeState(stateName);
     const cap = this.#settings.agent.maxConcurrentAgentsByState[key];
-    return this.anyFree && (cap === undefined || (this.#byState.get(key) ?? 0) < cap);
+    return cap === undefined ? null : { used: this.#byState.get(key) ?? 0, cap };
+  }
+
+  /** A global slot and one for this tracker state. */
+  isFree(stateName: string): boolean {
+    const ofState = this.useOf(stateName);
+    return this.anyFree && (ofState === null || ofState.used < ofState.cap);
   }
 
   take(stateName: string): void {

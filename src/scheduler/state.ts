@@ -25,6 +25,8 @@ export interface State {
   readonly pauses: ReadonlyMap<PauseKind, Pause>;
   /** Eligible, unclaimed candidates of the last poll in dispatch order: what a freed slot is offered beside the waiters. */
   readonly backlog: readonly Issue[];
+  /** All candidates of the last good poll, those that may not start too: for people who ask why. Nothing is decided on it. */
+  readonly candidates: readonly Issue[];
   readonly tracker: TrackerHealth;
   readonly mode: Mode;
   readonly nextPollAt: number;
@@ -60,6 +62,7 @@ export function initialState(): State {
     workspaces: new Map(),
     pauses: new Map(),
     backlog: [],
+    candidates: [],
     tracker: { lastOkAt: null, lastError: null, failures: 0, seen: 0, eligible: 0 },
     mode: "running",
     nextPollAt: 0,
