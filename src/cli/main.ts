@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { LogLevel } from "../lib/log.ts";
+import { parseDuration } from "./duration.ts";
 import { nearestOptions, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
 import { plainLine } from "./terminal-text.ts";
@@ -78,6 +79,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
       );
     });
   addReports(program, done);
+  addLedger(program, done);
   addControls(program, done);
   addDemo(program, done);
   return program;
@@ -111,6 +113,39 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
       const isWorkflowMeant = given.stateDir === undefined || command.getOptionValueSource("workflow") === "cli";
       const { findPrices } = await import("../workflow/prices.ts");
       done(usage({ ledger: await ledgerPath(given), json, by, prices: isWorkflowMeant ? findPrices(workflow) : {} }));
+    });
+}
+
+/** Looking after the ledger: safe beside a running daemon, which other ways of copying or shrinking its file are not. */
+function addLedger(program: Command, done: (exitCode: number) => void): void {
+  const ledger = program.command("ledger").description("look after the ledger, beside a running daemon too");
+  const given = async (command: Command): Promise<{ ledger: string; json: boolean }> => {
+    const options = nearestOptions(command);
+    return { ledger: await ledgerPath(options), json: options.json === true };
+  };
+  ledgerCommand(ledger, "backup")
+    .description("copy it to a new file that is whole by itself")
+    .argument("<file>", "where to; nothing is overwritten")
+    .action(async (file: string, _options, command: Command) => {
+      const { ledgerBackup } = await import("./ledger.ts");
+      done(ledgerBackup(await given(command), file));
+    });
+  ledgerCommand(ledger, "check")
+    .description("read all of it; exit code 1 when something is wrong")
+    .action(async (_options, command: Command) => {
+      const { ledgerCheck } = await import("./ledger.ts");
+      done(ledgerCheck(await given(command)));
+    });
+  ledgerCommand(ledger, "prune")
+    .description("delete the details of old runs; runs and token counts stay")
+    .addOption(
+      new Option("--older-than <span>", "of runs that ended longer ago: 12h, 30d, 8w")
+        .argParser(span)
+        .default(null, "90d"),
+    )
+    .action(async (_options, command: Command) => {
+      const { ledgerPrune } = await import("./ledger.ts");
+      done(ledgerPrune(await given(command), nearestOptions(command).olderThan ?? null));
     });
 }
 
@@ -162,6 +197,12 @@ function addDemo(program: Command, done: (exitCode: number) => void): void {
       const { demo } = await import("./demo.ts");
       done(await demo({ json, keep: keep || dir !== null, dir, port, host }));
     });
+}
+
+function span(text: string): number {
+  const spanMs = parseDuration(text);
+  if (spanMs === null) throw new InvalidArgumentError("It must be hours, days or weeks: 12h, 30d, 8w.");
+  return spanMs;
 }
 
 function positiveCount(text: string): number {

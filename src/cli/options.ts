@@ -16,6 +16,8 @@ export interface Given {
   readonly by?: "issue" | "day";
   readonly keep?: boolean;
   readonly dir?: string;
+  /** Milliseconds. */
+  readonly olderThan?: number | null;
 }
 
 /** commander lets an outer option win over the command's own of the same name; here the one nearest to the command does. */

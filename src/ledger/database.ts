@@ -1,8 +1,8 @@
 /** Opening the ledger's file: created whole, checked, upgraded with a backup, and never silently made anew. */
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import Database from "better-sqlite3";
-import { AppError } from "../domain/errors.ts";
+import { AppError, errorMessage } from "../domain/errors.ts";
 import type { Log } from "../lib/log.ts";
 import { guarded } from "./failure.ts";
 import { migrate, readVersion, schemaVersion } from "./migrate.ts";
@@ -68,13 +68,41 @@ function checkIsLedger(db: Connection, path: string): void {
   }
 }
 
-/** Copies the ledger to a new file (0600) as of now; works beside a running daemon. */
-export function copyDatabase(db: Connection, target: string): void {
-  if (existsSync(target)) {
-    throw new AppError("ledger_unusable", `${target} exists already; choose another file`, { target });
+/** Takes the name for our own file (0600), so that nothing of anybody's is overwritten. */
+function claimTarget(target: string): void {
+  try {
+    closeSync(openSync(target, "wx", 0o600));
+  } catch (error) {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    const problem = isThere ? "exists already" : `can't be written: ${errorMessage(error)}`;
+    throw new AppError("ledger_unusable", `${target} ${problem}; choose another file`, { target }, { cause: error });
   }
-  closeSync(openSync(target, "wx", 0o600));
-  db.prepare("VACUUM INTO ?").run(target);
+}
+
+/** SQLite leaves that to the system for a copy. */
+function syncToDisk(path: string): void {
+  const fd = openSync(path, "r+");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Copies the ledger to a new file (0600) as of now; works beside a running daemon. The copy is on the disk, or there is none. Throws
+ * AppError `ledger_unusable` for a target that is there or can't be made.
+ */
+export function copyDatabase(db: Connection, target: string): void {
+  claimTarget(target);
+  try {
+    db.prepare("VACUUM INTO ?").run(target);
+    syncToDisk(target);
+  } catch (error) {
+    rmSync(target, { force: true });
+    rmSync(`${target}-journal`, { force: true });
+    throw error;
+  }
 }
 
 function upgrade(db: Connection, path: string, log: Log): void {

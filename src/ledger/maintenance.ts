@@ -1,7 +1,7 @@
 /** Looking after a ledger from outside: a copy of it, a check of it, and letting old details go. */
 import { systemClock } from "../lib/clock.ts";
 import { prepareClaimRows } from "./claims.ts";
-import { copyDatabase, findAllDamage, openExisting } from "./database.ts";
+import { copyDatabase, findAllDamage, openExisting, type Connection } from "./database.ts";
 import { guarded } from "./failure.ts";
 import { DETAILS_KEPT_MS, prune, type Pruned } from "./prune.ts";
 import { createWriter } from "./writer.ts";
@@ -28,12 +28,23 @@ export function checkLedger(path: string): readonly string[] {
   }
 }
 
+/** Pages per transaction, 8 MB: a daemon beside it must not wait long. */
+const BATCH_PAGES = 2000;
+
+function giveBack(db: Connection): void {
+  const freePages = (): number => Number(db.pragma("freelist_count", { simple: true }));
+  // Ends when a round gives nothing back: a ledger of the first versions can't shrink.
+  for (let left = freePages(), before = left + 1; left > 0 && left < before; before = left, left = freePages()) {
+    db.exec(`PRAGMA incremental_vacuum(${BATCH_PAGES})`);
+  }
+}
+
 /** Deletes details of runs that ended more than `keptMs` ago (90 days), then gives the space back. Beside a running daemon too. */
 export function pruneLedger(path: string, keptMs: number = DETAILS_KEPT_MS): Pruned {
   const db = openExisting(path, { readonly: false });
   try {
     const pruned = prune(db, createWriter(db, path), systemClock.now() - keptMs);
-    guarded(path, "giving space back", () => db.exec("PRAGMA incremental_vacuum"));
+    guarded(path, "giving space back", () => giveBack(db));
     return pruned;
   } finally {
     db.close();
