@@ -19,6 +19,7 @@ import { Redactor } from "./lib/redact.ts";
 import type { Service } from "./lib/service.ts";
 import { Orchestrator } from "./orchestrator/orchestrator.ts";
 import { Trackers } from "./orchestrator/trackers.ts";
+import type { Carried } from "./tracker/registry.ts";
 import { createTracker, createWebhook, trackerDescriptors } from "./tracker/registry.ts";
 import { WorkflowWatcher } from "./workflow/reload.ts";
 import { stateDirectory } from "./workflow/state-directory.ts";
@@ -120,7 +121,8 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
     redactor.add(values);
     log.addSecrets(values);
   };
-  const trackers = new Trackers({ clock, create: (settings) => createTracker({ settings, clock, log }) });
+  const carried: Carried = {};
+  const trackers = new Trackers({ clock, create: (settings) => createTracker({ settings, clock, log, carried }) });
   unwind.defer(() => trackers.close());
   const admit = async (settings: Settings): Promise<void> => {
     learnSecrets(settings);

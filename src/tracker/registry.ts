@@ -4,15 +4,23 @@ import type { Settings } from "../domain/settings.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { TrackerDescriptor } from "../workflow/tracker-descriptor.ts";
+import type { Accounts } from "./linear/accounts.ts";
 import { linearDescriptor } from "./linear/descriptor.ts";
 import { localDescriptor } from "./local/descriptor.ts";
 import type { Tracker, Webhook } from "./port.ts";
+
+/** What outlives an adapter. Adapters fill it; whoever builds one after another, as a reload does, hands it on. */
+export interface Carried {
+  /** Budgets and tokens belong to credentials: a reload must neither forget that Linear throttles us nor fetch a second token. */
+  linear?: Accounts;
+}
 
 /** What every adapter is built from. */
 export interface TrackerDeps {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
+  readonly carried?: Carried;
 }
 
 export const trackerDescriptors: readonly TrackerDescriptor[] = [localDescriptor, linearDescriptor];

@@ -5,6 +5,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { createLinearTracker } from "../../src/tracker/linear/adapter.ts";
 import { linearDescriptor } from "../../src/tracker/linear/descriptor.ts";
 import type { Tracker } from "../../src/tracker/port.ts";
+import type { Carried } from "../../src/tracker/registry.ts";
 import { resolveReference } from "../../src/workflow/references.ts";
 import { startLinearServer } from "../fakes/linear/server.ts";
 import type { LinearServer, LinearServerOptions } from "../fakes/linear/server.ts";
@@ -32,13 +33,24 @@ function linearSettings(server: LinearServer, raw: Readonly<Record<string, unkno
   return { ...base, tracker: { ...base.tracker, kind: "linear", provider } };
 }
 
+interface AdapterOptions {
+  readonly clock?: Clock;
+  readonly log?: CapturedLog;
+  /** What an adapter before it has left. */
+  readonly carried?: Carried;
+  /** Instead of the default states. */
+  readonly states?: { readonly activeStates?: readonly string[]; readonly terminalStates?: readonly string[] };
+}
+
 /** An adapter on a server that is there already. */
 export async function linearTrackerOn(
   server: LinearServer,
   raw: Readonly<Record<string, unknown>> = {},
-  { clock = systemClock, log = captureLog() }: { readonly clock?: Clock; readonly log?: CapturedLog } = {},
+  { clock = systemClock, log = captureLog(), carried = {}, states = {} }: AdapterOptions = {},
 ): Promise<Tracker> {
-  return createLinearTracker({ settings: linearSettings(server, raw), clock, log: log.log });
+  const settings = linearSettings(server, raw);
+  const tracker = { ...settings.tracker, ...states };
+  return createLinearTracker({ settings: { ...settings, tracker }, clock, log: log.log, carried });
 }
 
 /** A server with an empty board, and an adapter on it. */

@@ -5,10 +5,10 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { Tracker } from "../port.ts";
 import type { TrackerDeps } from "../registry.ts";
+import { Accounts } from "./accounts.ts";
 import type { Budget } from "./budget.ts";
 import { LinearClient } from "./client.ts";
 import { Coalescer } from "./coalesce.ts";
-import { createCredentials } from "./credentials.ts";
 import { DeltaReads } from "./delta.ts";
 import { readProvider } from "./provider.ts";
 import { IssueReads } from "./reads.ts";
@@ -83,13 +83,14 @@ function demandAll(snapshots: readonly Snapshot[]): Issue[] {
 }
 
 /** The adapter for `tracker.kind: linear`. Sends nothing before its first call. */
-export async function createLinearTracker({ settings, clock, log }: TrackerDeps): Promise<Tracker> {
+export async function createLinearTracker({ settings, clock, log, carried = {} }: TrackerDeps): Promise<Tracker> {
   const provider = readProvider(settings.tracker.provider);
   if (provider.credential.kind === "token" && provider.credential.source === "literal") {
     log.warn("tracker.provider.api_key stands in the workflow file; name a variable such as $LINEAR_API_KEY instead");
   }
-  const credentials = createCredentials(provider.credential, clock);
-  const client = new LinearClient({ endpoint: provider.endpoint, credentials, clock });
+  carried.linear ??= new Accounts(clock);
+  const account = carried.linear.of(provider);
+  const client = new LinearClient({ endpoint: provider.endpoint, account, clock });
   const reads = new IssueReads(client, provider.scope, settings.tracker.terminalStates);
   const snapshots = new Snapshots({ client, clock, provider, settings });
   const warnings = new Warnings(log);
@@ -102,7 +103,7 @@ export async function createLinearTracker({ settings, clock, log }: TrackerDeps)
   const budgetLog = new BudgetLog({ budget: client.budget, clock, log });
   return {
     kind: "linear",
-    tools: [createLinearTool({ client, credentials, mode: provider.toolMode })],
+    tools: [createLinearTool({ client, credentials: account.credentials, mode: provider.toolMode })],
     async fetchIssuesByStates(names, signal) {
       const records = await reads.byStates(names, "refresh", signal);
       return warnings.keep(await snapshots.of(records, { lane: "refresh", signal }));

@@ -41,8 +41,15 @@ const DEFAULT_THROTTLE_MS = 60_000;
 /** No bucket takes longer than its period to refill, so a later time is somebody's clock. */
 const MAX_THROTTLE_MS = PERIOD_MS;
 
-/** Share of a bucket that a lane leaves to those above it. */
-const RESERVE: Readonly<Record<Lane, number>> = { refresh: 0, poll: 0.02, tool_change: 0.05, tool_read: 0.2 };
+/** Share of a bucket that a lane leaves to those above it. Agents' reads end before the polls have to slow down. */
+const RESERVE: Readonly<Record<Lane, number>> = { refresh: 0, poll: 0.02, tool_change: 0.05, tool_read: 0.25 };
+
+/**
+ * Where agents' reads may no more, their changes may: but together only this share of what flows back into a bucket, so that an agent
+ * that changes things without end can't drain what the polls need.
+ */
+const CHANGES_BELOW = RESERVE.tool_read;
+const CHANGES_SHARE = 0.25;
 
 /** Below a share of the bucket the poll keeps a distance, in ms, to the one before. Widest first. */
 const POLL_SPACING: readonly { readonly below: number; readonly ms: number }[] = [
@@ -64,7 +71,11 @@ export class Budget {
   #requests: Bucket | null = null;
   #complexity: Bucket | null = null;
   #throttledUntil = 0;
+  /** Linear also counts some root fields by themselves, such as searches: an agent that has used one up holds back agents alone. */
+  #toolsThrottledUntil = 0;
   #polledAt = Number.NEGATIVE_INFINITY;
+  /** Until then what agents have changed uses up their share of what flows back. */
+  #changesPaidAt = 0;
   #sent = 0;
   #points = 0;
 
@@ -75,9 +86,11 @@ export class Budget {
   /** Lets one request pass, or throws tracker_rate_limited with `data.resetAt`. */
   admit(lane: Lane): void {
     const now = this.#clock.now();
-    if (now < this.#throttledUntil) throw rateLimited("Linear has throttled us", this.#throttledUntil, now);
-    for (const bucket of [this.#requests, this.#complexity]) {
-      if (bucket === null) continue;
+    const throttledUntil = isTool(lane)
+      ? Math.max(this.#throttledUntil, this.#toolsThrottledUntil)
+      : this.#throttledUntil;
+    if (now < throttledUntil) throw rateLimited("Linear has throttled us", throttledUntil, now);
+    for (const bucket of this.#buckets()) {
       const reserve = RESERVE[lane] * bucket.limit;
       const missing = reserve - estimate(bucket, now);
       if (missing <= 0) continue;
@@ -85,35 +98,63 @@ export class Budget {
       throw rateLimited("Linear's hourly budget is nearly spent", opensAt, now);
     }
     if (lane === "poll") this.#spacePolls(now);
+    if (lane === "tool_change") this.#spaceChanges(now);
     this.#sent += 1;
+    // Until the answer says what is really left, so that many at once don't all see the same last request.
+    if (this.#requests !== null) this.#requests = { ...this.#requests, remaining: this.#requests.remaining - 1 };
+  }
+
+  #buckets(): readonly Bucket[] {
+    return [this.#requests, this.#complexity].filter((bucket) => bucket !== null);
+  }
+
+  /** What is left of the emptier bucket, 0 to 1. */
+  #shareLeft(now: number): number {
+    return Math.min(1, ...this.#buckets().map((bucket) => estimate(bucket, now) / bucket.limit));
   }
 
   #spacePolls(now: number): void {
-    const share = Math.min(
-      ...[this.#requests, this.#complexity].map((bucket) =>
-        bucket === null ? 1 : estimate(bucket, now) / bucket.limit,
-      ),
-    );
+    const share = this.#shareLeft(now);
     const spacing = POLL_SPACING.find((step) => share < step.below)?.ms ?? 0;
     const nextAt = this.#polledAt + spacing;
     if (now < nextAt) throw rateLimited("Linear's hourly budget is low, polling slows down", nextAt, now);
     this.#polledAt = now;
   }
 
+  #spaceChanges(now: number): void {
+    if (now < this.#changesPaidAt && this.#shareLeft(now) < CHANGES_BELOW) {
+      throw rateLimited("Linear's hourly budget is low, changes are spaced out", this.#changesPaidAt, now);
+    }
+    this.#payChange(this.#requests, 1, now);
+  }
+
+  /** The time that it takes the agents' share to flow back. */
+  #payChange(bucket: Bucket | null, amount: number, now: number): void {
+    if (bucket === null) return;
+    const ms = (amount * PERIOD_MS) / (bucket.limit * CHANGES_SHARE);
+    this.#changesPaidAt = Math.max(this.#changesPaidAt, Math.ceil(now + ms));
+  }
+
   /** Takes over what an answer's headers say; absent ones leave the last reading. */
-  learn(headers: HeaderReader): void {
+  learn(headers: HeaderReader, lane: Lane): void {
     const heardAt = this.#clock.now();
     this.#requests = readBucket(headers, "requests", heardAt) ?? this.#requests;
     this.#complexity = readBucket(headers, "complexity", heardAt) ?? this.#complexity;
-    this.#points += numberIn(headers, "x-complexity") ?? 0;
+    const points = numberIn(headers, "x-complexity") ?? 0;
+    this.#points += points;
+    if (lane === "tool_change") this.#payChange(this.#complexity, points, heardAt);
   }
 
-  /** Notes a refusal; answers the epoch ms at which requests may go on. */
-  throttle(headers: HeaderReader | null): number {
+  /** Notes a refusal; answers the epoch ms at which such requests may go on. */
+  throttle(headers: HeaderReader, lane: Lane): number {
     const now = this.#clock.now();
-    const stated = headers === null ? null : statedReset(headers, now);
+    const stated = statedReset(headers, now);
     const resetAt =
       stated !== null && stated > now ? Math.min(stated, now + MAX_THROTTLE_MS) : now + DEFAULT_THROTTLE_MS;
+    if (isTool(lane) && isEndpointAlone(headers)) {
+      this.#toolsThrottledUntil = Math.max(this.#toolsThrottledUntil, resetAt);
+      return this.#toolsThrottledUntil;
+    }
     this.#throttledUntil = Math.max(this.#throttledUntil, resetAt);
     return this.#throttledUntil;
   }
@@ -152,10 +193,23 @@ function readBucket(headers: HeaderReader, name: "requests" | "complexity", hear
   return { limit, remaining, resetAt: numberIn(headers, `x-ratelimit-${name}-reset`), heardAt };
 }
 
+function isTool(lane: Lane): boolean {
+  return lane === "tool_read" || lane === "tool_change";
+}
+
+function isEmpty(headers: HeaderReader, name: string): boolean {
+  return numberIn(headers, `x-ratelimit-${name}-remaining`) === 0;
+}
+
+/** Only the counter of a root field is used up, not the credential's own buckets. */
+function isEndpointAlone(headers: HeaderReader): boolean {
+  return isEmpty(headers, "endpoint-requests") && !isEmpty(headers, "requests") && !isEmpty(headers, "complexity");
+}
+
 /** The reset of whichever bucket is empty (the latest of several), or what Retry-After says; null when neither says anything. */
 function statedReset(headers: HeaderReader, now: number): number | null {
   const resets = ["endpoint-requests", "requests", "complexity"]
-    .filter((name) => numberIn(headers, `x-ratelimit-${name}-remaining`) === 0)
+    .filter((name) => isEmpty(headers, name))
     .map((name) => numberIn(headers, `x-ratelimit-${name}-reset`))
     .filter((reset) => reset !== null);
   if (resets.length > 0) return Math.max(...resets);

@@ -3,9 +3,8 @@ import { LinearError, LinearGraphQLClient } from "@linear/sdk";
 
 import { AppError, errorMessage, isAppError } from "../../domain/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { Budget } from "./budget.ts";
-import type { HeaderReader, Lane } from "./budget.ts";
-import type { Credentials } from "./credentials.ts";
+import type { Account } from "./accounts.ts";
+import type { Budget, HeaderReader, Lane } from "./budget.ts";
 import { withDeadline } from "./deadline.ts";
 import type { Exchange } from "./failures.ts";
 import { failureOf, reasonOf } from "./failures.ts";
@@ -28,7 +27,7 @@ export interface LinearAnswer {
 
 export interface LinearClientDeps {
   readonly endpoint: string;
-  readonly credentials: Credentials;
+  readonly account: Account;
   readonly clock: Clock;
 }
 
@@ -40,7 +39,7 @@ export class LinearClient {
 
   constructor(deps: LinearClientDeps) {
     this.#deps = deps;
-    this.budget = new Budget(deps.clock);
+    this.budget = deps.account.budget;
   }
 
   /** Complete data, or an AppError: nothing in between. */
@@ -52,7 +51,7 @@ export class LinearClient {
 
   /** Whatever was answered. Throws tracker_rate_limited where the budget forbids sending, tracker_request where nothing came back. */
   async send(request: LinearRequest): Promise<LinearAnswer> {
-    const { credentials } = this.#deps;
+    const { credentials } = this.#deps.account;
     const header = await credentials.header();
     const answer = await this.#sendWith(header, request);
     if (reasonOf(answer.failure) !== "authentication" || !(await credentials.renew(header))) return answer;
@@ -64,8 +63,8 @@ export class LinearClient {
     const outer = [this.#closed.signal, ...(request.signal === undefined ? [] : [request.signal])];
     const work = (signal: AbortSignal): Promise<Exchange> => this.#post(header, request, signal);
     const exchange = await withDeadline(this.#deps.clock, REQUEST_TIMEOUT_MS, work, outer);
-    this.budget.learn(exchange.headers);
-    return { exchange, failure: failureOf(exchange, () => this.budget.throttle(exchange.headers)) };
+    this.budget.learn(exchange.headers, request.lane);
+    return { exchange, failure: failureOf(exchange, () => this.budget.throttle(exchange.headers, request.lane)) };
   }
 
   async #post(header: string, request: LinearRequest, signal: AbortSignal): Promise<Exchange> {

@@ -109,3 +109,31 @@ describe("an OAuth client", () => {
     }
   });
 });
+
+describe("a reload of the settings", () => {
+  it("forgets neither that Linear throttles the credential nor its token", async () => {
+    server = await startLinearServer({ oauthClient: CLIENT });
+    const oauth = { client_id: CLIENT.id, client_secret: CLIENT.secret, token_url: server.tokenUrl };
+    const carried = {};
+    const before = await linearTrackerOn(server, { oauth }, { carried });
+    server.fail({ fault: { kind: "ratelimited" }, times: 1 });
+    await expect(before.fetchIssuesByStates(["Todo"])).rejects.toMatchObject({ code: "tracker_rate_limited" });
+    tracker = await linearTrackerOn(server, { oauth, team: "ENG" }, { carried });
+    await expect(todo()).rejects.toMatchObject({ code: "tracker_rate_limited" });
+    expect(accepted()).toEqual([true]);
+    expect(server.tokens.issued).toBe(1);
+    expect(tracker.usage?.()).toEqual(before.usage?.());
+    await before.close();
+  });
+
+  it("to another credential starts with a budget of its own", async () => {
+    server = await startLinearServer({ oauthTokens: new Set(["lin_oauth_token"]) });
+    const carried = {};
+    const before = await linearTrackerOn(server, {}, { carried });
+    server.fail({ fault: { kind: "ratelimited" }, times: 1 });
+    await expect(before.fetchIssuesByStates(["Todo"])).rejects.toMatchObject({ code: "tracker_rate_limited" });
+    tracker = await linearTrackerOn(server, { api_key: "lin_oauth_token" }, { carried });
+    expect(await todo()).toEqual([]);
+    await before.close();
+  });
+});
