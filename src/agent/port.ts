@@ -1,5 +1,6 @@
 /** What a run needs of any coding agent. The app-server backend is in codex/. */
 import type { AgentEventBody } from "../domain/events.ts";
+import type { QuestionAnswer } from "../domain/inbox.ts";
 import type { FailureClass, Question } from "../domain/outcome.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { ToolResult, ToolSpec } from "../domain/tool.ts";
@@ -17,17 +18,14 @@ export interface SessionListener {
   spawned(identity: ProcessIdentity): void;
   /** A question that policy leaves to a person was opened (`ask`), or settled (null). */
   question(question: Question | null): void;
-}
-
-/** What a person, or a grant that a person gave, says to a {@link Question}. */
-export interface QuestionAnswer {
-  readonly accept: boolean;
-  /** Free text for a `question`, or a JSON object for an `elicitation` that wants fields. Null where yes or no is all. */
-  readonly text: string | null;
+  /** The agent has taken the answer to this question, or the grant of this id: it counts no second time. */
+  answered(questionId: string): void;
 }
 
 /** An answer that came when its request was already gone: used once, by the next request of this kind about this subject. */
 export interface Grant {
+  /** The answered question's. */
+  readonly id: string;
   readonly kind: Question["kind"];
   readonly subject: string | null;
   readonly answer: QuestionAnswer;

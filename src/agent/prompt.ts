@@ -1,5 +1,6 @@
 /** What an agent is told: the rendered ticket on a fresh thread, and only guidance on a thread that knows the ticket already. */
 import type { WaitReason } from "../domain/claim.ts";
+import type { InboxItem } from "../domain/inbox.ts";
 import type { Issue } from "../domain/issue.ts";
 
 /** Where a turn stands in its run. */
@@ -9,11 +10,17 @@ export interface TurnPosition {
   readonly issue: Issue;
 }
 
+export interface ContinuationNotes extends TurnPosition {
+  /** By an operator. */
+  readonly wasInterrupted: boolean;
+}
+
 /** Guidance for turn 2 and later on one thread (section 10): the ticket itself is in the thread already. */
-export function continuationPrompt({ turn, maxTurns, issue }: TurnPosition): string {
+export function continuationPrompt({ turn, maxTurns, issue, wasInterrupted }: ContinuationNotes): string {
+  const last = wasInterrupted ? "A person interrupted the last turn" : "The last turn completed";
   return [
     `Continue with ${issue.identifier}: turn ${turn} of ${maxTurns}.`,
-    `The last turn completed, and the issue is still active, in state "${issue.state}".`,
+    `${last}, and the issue is still active, in state "${issue.state}".`,
     "Resume from the workspace as it is now; don't start over and don't repeat work that this thread already shows.",
     "End the turn when the issue has left its active states, or when nothing more can be done without a person.",
   ].join("\n");
@@ -57,5 +64,20 @@ export function resumePrompt(notes: ResumeNotes): string {
       ...callsInDoubt.map((call) => `- ${call}`),
     );
   }
+  return lines.join("\n");
+}
+
+/** A prompt with what a person has said to the agent since its last turn. */
+export function withPersonsWords(prompt: string, items: readonly InboxItem[]): string {
+  return [prompt, ...items.map(personsWords)].join("\n\n");
+}
+
+function personsWords(item: InboxItem): string {
+  if (item.kind === "message") return `A person who watches over this work writes to you:\n${item.text}`;
+  const { summary, question, answer } = item;
+  const verdict = answer.accept ? "yes" : "no";
+  const lines = [`A person has answered what you asked before ("${summary}"): ${answer.text ?? verdict}`];
+  if (answer.accept && question !== "question") lines.push("Ask for exactly the same again, and it is allowed once.");
+  if (!answer.accept) lines.push("Find another way, or say in the ticket why there is none.");
   return lines.join("\n");
 }

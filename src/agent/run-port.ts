@@ -2,6 +2,7 @@
 import type { RunPhase, StopReason, WaitReason, WorkspaceRecord } from "../domain/claim.ts";
 import type { AgentEvent } from "../domain/events.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
+import type { InboxItem, OperatorMessage, QuestionAnswer } from "../domain/inbox.ts";
 import type { Issue, JsonValue } from "../domain/issue.ts";
 import type { Question, RunResult } from "../domain/outcome.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -26,6 +27,8 @@ export interface RunRequest {
   readonly prompt: PromptTemplate;
   readonly tools: readonly Tool[];
   readonly callsInDoubt: readonly string[];
+  /** What a person said and no agent has yet. */
+  readonly inbox: readonly InboxItem[];
   /** The newest settings: hooks follow a reload, the session doesn't. */
   currentSettings(): Settings;
   /** Whether the ticket is still active and routable, by the newest settings. */
@@ -48,6 +51,8 @@ export interface RunListener {
   alive(open: number): void;
   turnCompleted(): void;
   question(question: Question | null): void;
+  /** The agent has what this inbox item says. */
+  took(itemId: string): void;
   agentEvent(event: AgentEvent): void;
   /** Growth over what was counted for this thread before, and the model that it was spent on. */
   tokens(growth: TokenCounts, model: string | null): void;
@@ -118,6 +123,12 @@ export interface Run {
   finish(why: StopReason): void;
   /** Ends the run now. The first reason wins. */
   stop(why: StopReason): void;
-  /** Adds a message to the running turn. Rejects when there is none. */
-  steer(text: string): Promise<void>;
+  /** Says it in the running turn, else in the next one; {@link RunListener.took} tells when the agent has it. */
+  deliver(message: OperatorMessage): void;
+  /** Settles the open question; when it isn't open any more, nothing happens, and the next run has the answer. */
+  answer(questionId: string, answer: QuestionAnswer): void;
+  /** Ends the turn that is running; the run goes on with the next. */
+  interrupt(): void;
+  /** Lets the agent shorten its context once its turn has ended. */
+  compact(): void;
 }

@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { renderPrompt } from "../workflow/template.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
+import { Controls } from "./controls.ts";
 import type { AgentBackend, AgentSession, TurnEnd } from "./port.ts";
 import { continuationPrompt, resumePrompt } from "./prompt.ts";
 import { rereadIssue } from "./reread.ts";
@@ -30,7 +31,10 @@ export function startRun(deps: RunnerDeps, request: RunRequest, listener: RunLis
     done: run.execute(),
     finish: (why) => run.finish(why),
     stop: (why) => run.stop(why),
-    steer: (text) => run.steer(text),
+    deliver: (message) => run.controls.deliver(message),
+    answer: (questionId, answer) => run.controls.answer(questionId, answer),
+    interrupt: () => run.controls.interrupt(),
+    compact: () => run.controls.compact(),
   };
 }
 
@@ -39,6 +43,7 @@ class Runner {
   readonly #request: RunRequest;
   readonly #listener: RunListener;
   readonly #log: Log;
+  readonly controls: Controls;
   /** Aborts whatever the run is waiting for, once its outcome is decided from outside. */
   readonly #abort = new AbortController();
   #outcome: RunOutcome | null = null;
@@ -60,6 +65,7 @@ class Runner {
       issue_identifier: request.issue.identifier,
       run_id: request.runId,
     });
+    this.controls = new Controls({ inbox: request.inbox, log: this.#log, took: (itemId) => listener.took(itemId) });
   }
 
   finish(why: StopReason): void {
@@ -72,11 +78,6 @@ class Runner {
 
   stop(why: StopReason): void {
     this.#decide(outcomeOfStop(why));
-  }
-
-  async steer(text: string): Promise<void> {
-    if (this.#session === null) throw new Error("the run has no session to steer");
-    await this.#session.steer(text);
   }
 
   async execute(): Promise<RunResult> {
@@ -189,6 +190,7 @@ class Runner {
       threadId,
       runMarker: runId,
       tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),
+      grants: this.controls.grants,
       callTool,
       signal: this.#abort.signal,
       listener: createSessionListener({
@@ -197,9 +199,11 @@ class Runner {
         journal,
         clock,
         turn: () => this.#turn,
+        turnStarted: () => this.controls.turnStarted(),
         fail: (error) => this.#decide(outcomeOfError(error)),
       }),
     });
+    this.controls.attach(this.#session);
     return this.#session;
   }
 
@@ -217,7 +221,8 @@ class Runner {
     const intentId = randomUUID();
     journal.turnIntended({ runId, turn, intentId, at: clock.now() });
     this.#enter("turn");
-    const end = await this.#endOfTurn(session.runTurn({ prompt, intentId }), session);
+    const words = await this.controls.addTo(prompt);
+    const end = await this.#endOfTurn(session.runTurn({ prompt: words, intentId }), session);
     journal.turnEnded({
       runId,
       turn,
@@ -227,7 +232,8 @@ class Runner {
     });
     if (end.kind === "completed") this.#listener.turnCompleted();
     this.#enter("between");
-    const outcome = outcomeOfTurn(end, this.#finishing);
+    const wasInterrupted = this.controls.hasInterrupted(end);
+    const outcome = wasInterrupted ? null : outcomeOfTurn(end, this.#finishing);
     if (outcome !== null) this.#decide(outcome);
     if (this.#outcome !== null) return null;
     const issue = await this.#reread();
@@ -238,7 +244,7 @@ class Runner {
     else if (this.#finishing !== null) this.#decide(outcomeOfStop(this.#finishing));
     else if (turn >= maxTurns) this.#decide({ kind: "succeeded" });
     if (this.#outcome !== null || issue === null) return null;
-    return continuationPrompt({ turn: turn + 1, maxTurns, issue });
+    return continuationPrompt({ turn: turn + 1, maxTurns, issue, wasInterrupted });
   }
 
   /** Waits for the turn; a stop interrupts it, so that the thread's history is honest. */

@@ -11,6 +11,8 @@ export interface SessionListenerDeps {
   readonly clock: Clock;
   /** Number of the turn that is running. */
   turn(): number;
+  /** The agent works on the turn that it was given. */
+  turnStarted(): void;
   fail(error: unknown): void;
 }
 
@@ -25,7 +27,10 @@ export function createSessionListener(deps: SessionListenerDeps): SessionListene
 
   function record(event: AgentEventBody): void {
     if (event.kind === "session_started") ({ threadId, model } = event);
-    if (event.kind === "turn_started" && threadId !== null) noteTurn(threadId, event.turnId);
+    if (event.kind === "turn_started") {
+      if (threadId !== null) noteTurn(threadId, event.turnId);
+      deps.turnStarted();
+    }
     if (event.kind === "tokens") {
       const { total, subAgent } = event;
       const usage = { runId, turn: deps.turn(), threadId: event.threadId, issueId: issue.id, total, subAgent, model };
@@ -61,5 +66,6 @@ export function createSessionListener(deps: SessionListenerDeps): SessionListene
       guarded(() => journal.processSpawned(runId, identity, clock.now()));
     },
     question: (question) => listener.question(question),
+    answered: (questionId) => listener.took(questionId),
   };
 }

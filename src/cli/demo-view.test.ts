@@ -115,6 +115,7 @@ describe("in words", () => {
     threadId: null,
     check: null,
     idle: { runs: 0, state: "todo" },
+    inbox: [],
   };
 
   test("a ticket that nobody works on says what it waits for", () => {
@@ -137,8 +138,9 @@ describe("in words", () => {
 
   test("a command is shown without the shell around it", () => {
     const at = { at: 0, agentPid: null } as const;
+    const ended = { exitCode: 0, durationMs: 1, outputTail: "" };
     const command = "/bin/bash -c 'git push'";
-    expect(describeActivity({ ...at, kind: "command", command, exitCode: 0, outputTail: "" })).toBe("$ git push");
+    expect(describeActivity({ ...at, kind: "command", command, ...ended })).toBe("$ git push");
     expect(describeActivity({ ...at, kind: "turn_started", turnId: "t" })).toBeNull();
   });
 });

@@ -14,7 +14,7 @@ const B = makeIssue("B");
 const DONE = { state: "Done" };
 
 function blocked(issue: Issue): BlockedClaim {
-  const empty = { class: null, attempt: null, question: null, threadId: null };
+  const empty = { class: null, attempt: null, question: null, threadId: null, inbox: [] };
   return { kind: "blocked", why: "operator", message: "stopped by a person", since: 0, issue, ...empty };
 }
 
@@ -129,6 +129,7 @@ test("what an agent does is shown with its ticket, for as long as the run lasts"
     question: null,
     stopping: null,
     idle: { runs: 0, state: "todo" },
+    inbox: [],
   };
   await stage.change([A], claim);
   stage.watch.agentEvent(claim.runId, A.id, { kind: "message", text: "hello", at: 0, agentPid: 1 });

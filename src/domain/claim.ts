@@ -3,6 +3,7 @@
  * The transitions are in scheduler/.
  */
 import type { IssueId, RunId } from "./ids.ts";
+import type { InboxItem } from "./inbox.ts";
 import type { Issue } from "./issue.ts";
 import type { FailureClass, Question, RunResult } from "./outcome.ts";
 
@@ -60,6 +61,8 @@ export interface RunningClaim {
   readonly question: Question | null;
   readonly stopping: Stopping | null;
   readonly idle: IdleCount;
+  /** What a person said and the agent doesn't have yet; goes along from claim to claim, and is forgotten with the last. */
+  readonly inbox: readonly InboxItem[];
 }
 
 /** Why a ticket waits. `dispatch`: a fresh candidate being looked at once more before its first run; never kept on disk. */
@@ -92,6 +95,8 @@ export interface WaitingClaim {
   /** Number of the refresh that is on its way for this claim; an answer with another number is stale. */
   readonly check: number | null;
   readonly idle: IdleCount;
+  /** As {@link RunningClaim.inbox}. */
+  readonly inbox: readonly InboxItem[];
 }
 
 export type BlockReason = "operator" | "no_progress" | "needs_input" | "budget" | "not_retryable";
@@ -108,6 +113,8 @@ export interface BlockedClaim {
   readonly issue: Issue;
   readonly question: Question | null;
   readonly threadId: string | null;
+  /** As {@link RunningClaim.inbox}. */
+  readonly inbox: readonly InboxItem[];
 }
 
 /** before_remove and deletion are under way; `issue` is the newest sight of it meanwhile, decided on when cleaned. */

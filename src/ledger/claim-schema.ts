@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Claim, Pause } from "../domain/claim.ts";
 import { AppError } from "../domain/errors.ts";
 import { issueId, runId, type IssueId, type RunId } from "../domain/ids.ts";
+import type { InboxItem } from "../domain/inbox.ts";
 import type { Issue, JsonValue } from "../domain/issue.ts";
 import type { Question } from "../domain/outcome.ts";
 
@@ -29,10 +30,12 @@ const runIdSchema: z.ZodType<RunId> = z.string().transform(runId);
 
 const idle = z.object({ runs: count, state: z.string() });
 
+const questionKind = z.enum(["command", "file_change", "permissions", "elicitation", "question"]);
+
 const question = exactly<Question>()(
   z.object({
     id: z.string(),
-    kind: z.enum(["command", "file_change", "permissions", "elicitation", "question"]),
+    kind: questionKind,
     summary: z.string(),
     subject: nullableText,
     detail: z.string(),
@@ -40,6 +43,23 @@ const question = exactly<Question>()(
     deadlineAt: epochMs.nullable(),
   }),
 );
+
+const inboxItem = exactly<InboxItem>()(
+  z.discriminatedUnion("kind", [
+    z.object({ kind: z.literal("message"), id: z.string(), text: z.string(), at: epochMs }),
+    z.object({
+      kind: z.literal("answer"),
+      id: z.string(),
+      question: questionKind,
+      subject: nullableText,
+      summary: z.string(),
+      answer: z.object({ accept: z.boolean(), text: nullableText }),
+      at: epochMs,
+    }),
+  ]),
+);
+/** Since rows had none: an empty one. */
+const inbox = z.array(inboxItem).readonly().default([]);
 
 const failureClass = z.enum([
   "agent",
@@ -86,6 +106,7 @@ const running = z.object({
   question: question.nullable(),
   stopping: stopping.nullable(),
   idle,
+  inbox,
 });
 
 const waiting = z.object({
@@ -111,6 +132,7 @@ const waiting = z.object({
   threadId: nullableText,
   check: z.number().nullable(),
   idle,
+  inbox,
 });
 
 const blocked = z.object({
@@ -122,6 +144,7 @@ const blocked = z.object({
   attempt: count.nullable(),
   question: question.nullable(),
   threadId: nullableText,
+  inbox,
 });
 
 const cleaning = z.object({ kind: z.literal("cleaning"), path: z.string(), since: epochMs });

@@ -34,10 +34,27 @@ const anyIssue: fc.Arbitrary<Issue> = fc.record({
   updated_at: nullableWords,
 });
 
+const questionKind = fc.constantFrom("command", "file_change", "permissions", "elicitation", "question");
+
+const inbox = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant("message"), id: words, text: words, at: time }),
+    fc.record({
+      kind: fc.constant("answer"),
+      id: words,
+      question: questionKind,
+      subject: nullableWords,
+      summary: words,
+      answer: fc.record({ accept: fc.boolean(), text: nullableWords }),
+      at: time,
+    }),
+  ),
+);
+
 const question = fc.option(
   fc.record({
     id: words,
-    kind: fc.constantFrom("command", "file_change", "permissions", "elicitation", "question"),
+    kind: questionKind,
     summary: words,
     subject: nullableWords,
     detail: words,
@@ -69,6 +86,7 @@ const anyClaim: fc.Arbitrary<Claim> = fc.oneof(
       }),
     ),
     idle: fc.record({ runs: count, state: words }),
+    inbox,
   }),
   fc.record({
     kind: fc.constant("waiting"),
@@ -80,6 +98,7 @@ const anyClaim: fc.Arbitrary<Claim> = fc.oneof(
     threadId: nullableWords,
     check: fc.option(count),
     idle: fc.record({ runs: count, state: words }),
+    inbox,
   }),
   fc.record({
     kind: fc.constant("blocked"),
@@ -91,6 +110,7 @@ const anyClaim: fc.Arbitrary<Claim> = fc.oneof(
     issue: anyIssue,
     question,
     threadId: nullableWords,
+    inbox,
   }),
   fc.record({ kind: fc.constant("cleaning"), path: words, issue: anyIssue, since: time }),
 );
@@ -110,6 +130,7 @@ const RUNNING: Claim = {
   question: null,
   stopping: null,
   idle: { runs: 0, state: "todo" },
+  inbox: [],
 };
 
 describe("the scheduler's state", () => {

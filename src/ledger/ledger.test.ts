@@ -22,6 +22,7 @@ const BLOCKED: Claim = {
   issue: ISSUE,
   question: null,
   threadId: null,
+  inbox: [],
 };
 
 describe("a ledger", () => {

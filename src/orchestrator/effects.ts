@@ -55,6 +55,14 @@ export class Effects {
         return this.#deps.runs.get(effect.runId)?.finish(effect.why);
       case "stop_run":
         return this.#deps.runs.get(effect.runId)?.stop(effect.why);
+      case "deliver":
+        return this.#deps.runs.get(effect.runId)?.deliver(effect.message);
+      case "answer_question":
+        return this.#deps.runs.get(effect.runId)?.answer(effect.questionId, effect.answer);
+      case "interrupt_turn":
+        return this.#deps.runs.get(effect.runId)?.interrupt();
+      case "compact_thread":
+        return this.#deps.runs.get(effect.runId)?.compact();
       case "clean":
         return this.#own(this.#clean(effect.record, effect.issue));
       case "sweep":
@@ -121,7 +129,7 @@ export class Effects {
     const { runs, trackers } = this.#deps;
     const { settings, prompt } = this.#deps.workflow();
     const { tracker, reader } = trackers.current;
-    const { runId, issue, attempt, threadId, workspace, why, error } = effect;
+    const { runId, issue, attempt, threadId, workspace, why, error, inbox } = effect;
     const newest = (): Settings => this.#deps.workflow().settings;
     runs.start({
       runId,
@@ -129,6 +137,7 @@ export class Effects {
       attempt,
       why,
       error,
+      inbox,
       threadId,
       workspace,
       settings,

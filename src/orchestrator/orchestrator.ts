@@ -10,7 +10,7 @@ import type { LedgerReader } from "../ledger/queries.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Service } from "../lib/service.ts";
-import type { Event, OperatorCommand } from "../scheduler/events.ts";
+import type { Event, OperatorCommand, OperatorResult } from "../scheduler/events.ts";
 import type { State } from "../scheduler/state.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
@@ -20,6 +20,7 @@ import { Effects } from "./effects.ts";
 import { issueJson } from "./issue-view.ts";
 import { LiveRuns, messageOf } from "./live.ts";
 import { Loop } from "./loop.ts";
+import { operate } from "./operate.ts";
 import { reapOrphans } from "./recover.ts";
 import { Runs } from "./runs.ts";
 import { buildSnapshot } from "./snapshot.ts";
@@ -156,8 +157,12 @@ export class Orchestrator implements Service {
     else this.#early.push(event);
   }
 
-  operate(command: OperatorCommand): void {
-    this.post({ kind: "operator", command });
+  /**
+   * What a person asks for, decided and committed before this returns, and what the person is told about it. While the ledger can't be
+   * written, only what stops something is taken.
+   */
+  operate(command: OperatorCommand): OperatorResult {
+    return operate(this.#early === null ? this.#loop : null, command);
   }
 
   /** Adds an observer; the answer removes it. */

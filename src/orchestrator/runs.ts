@@ -118,6 +118,7 @@ export class Runs {
       alive: (open) => this.#noteActivity(runId, open),
       turnCompleted: () => post({ kind: "run_turn_completed", runId }),
       question: (question) => post({ kind: "run_question", runId, question }),
+      took: (itemId) => post({ kind: "run_took", runId, itemId }),
       agentEvent: (event) => {
         live.see(runId, event);
         this.#logTurn(request, event);

@@ -83,6 +83,7 @@ function reserve(draft: Draft, contender: Contender, check: number): void {
     threadId: null,
     check,
     idle: freshIdle(issue),
+    inbox: [],
   });
 }
 

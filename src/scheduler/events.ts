@@ -1,6 +1,7 @@
 /** Everything that can happen to the scheduler. There is no other way in. */
 import type { DurableState, RunPhase, WorkspaceRecord } from "../domain/claim.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
+import type { QuestionAnswer } from "../domain/inbox.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Question, RunResult } from "../domain/outcome.ts";
 
@@ -12,16 +13,44 @@ export interface ReadFailure {
   readonly resetAt: number | null;
 }
 
-/** What a person asks for. */
+/** What a person asks for; what each word does is in docs/operating.md. */
 export type OperatorCommand =
   | { readonly kind: "pause" }
+  /** Ends the operator's pause and a drain. */
   | { readonly kind: "resume" }
+  /** No new dispatch, runs go on to their own ends; forgotten by a restart. */
+  | { readonly kind: "drain" }
   | { readonly kind: "refresh" }
   | { readonly kind: "stop"; readonly issueId: IssueId }
   | { readonly kind: "retry"; readonly issueId: IssueId }
   | { readonly kind: "release"; readonly issueId: IssueId }
   /** Release, and unbind the thread. */
-  | { readonly kind: "reset"; readonly issueId: IssueId };
+  | { readonly kind: "reset"; readonly issueId: IssueId }
+  | { readonly kind: "answer"; readonly questionId: string; readonly answer: QuestionAnswer }
+  | { readonly kind: "steer"; readonly issueId: IssueId; readonly text: string }
+  /** Ends the turn that is running; the run goes on with the next. */
+  | { readonly kind: "interrupt"; readonly issueId: IssueId }
+  | { readonly kind: "compact"; readonly issueId: IssueId };
+
+/** Why a command was refused; the message names the mend. */
+export type RefusalCode =
+  | "issue_not_claimed"
+  | "question_gone"
+  | "already_answered"
+  | "not_running"
+  | "is_running"
+  | "is_blocked"
+  | "is_cleaning"
+  | "is_stopping"
+  | "bad_text"
+  | "daemon_starting"
+  | "daemon_stopping"
+  | "ledger_unavailable";
+
+/** What a person is told about a command: what it does now, or why it does nothing. */
+export type OperatorResult =
+  | { readonly accepted: true; readonly message: string }
+  | { readonly accepted: false; readonly code: RefusalCode; readonly message: string };
 
 export type Event =
   /** The first event: what the ledger held. Processes of earlier runs are gone by now. */
@@ -59,6 +88,8 @@ export type Event =
   /** A turn completed well: proof that neither login nor usage limit stands in the way. */
   | { readonly kind: "run_turn_completed"; readonly runId: RunId }
   | { readonly kind: "run_question"; readonly runId: RunId; readonly question: Question | null }
+  /** The agent has what the inbox item says. */
+  | { readonly kind: "run_took"; readonly runId: RunId; readonly itemId: string }
   | { readonly kind: "run_budget"; readonly runId: RunId; readonly message: string }
   | { readonly kind: "run_ended"; readonly runId: RunId; readonly result: RunResult }
   | { readonly kind: "cleaned"; readonly issueId: IssueId }
@@ -75,8 +106,6 @@ export type Event =
   | { readonly kind: "budget_day_spent"; readonly until: number; readonly message: string }
   /** The day has budget left after all: a limit was raised. */
   | { readonly kind: "budget_day_renewed" }
-  /** An operator's wish: no new dispatch from now on, runs go on to their own ends. */
-  | { readonly kind: "drain" }
   /** The daemon is asked to stop: turns may end by themselves within `shutdown.drain_ms`, and no other starts. */
   | { readonly kind: "shutdown" }
   /** The daemon stops: every run is stopped at once, whatever grace it had. */

@@ -73,7 +73,7 @@ describe("shutdown", () => {
 it("a drain asked for while the daemon stops doesn't take the stop back", () => {
   const driver = driverIn(issue, "running");
   driver.send({ kind: "shutdown" });
-  driver.send({ kind: "drain" });
+  driver.send({ kind: "operator", command: { kind: "drain" } });
   expect(driver.state.mode).toBe("stopping");
 });
 

@@ -73,7 +73,6 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
     case "budget_day_spent":
     case "budget_day_renewed":
       return applyToPauses(draft, env, event);
-    case "drain":
     case "shutdown":
     case "stop_runs":
       onStop(draft, env, event.kind);
@@ -146,6 +145,11 @@ function applyToRun(draft: Draft, env: Env, event: RunEvent): "serve" | "quiet" 
     case "run_question":
       draft.setClaim(id, { ...claim, question: event.question });
       return "quiet";
+    case "run_took":
+      if (claim.inbox.some((item) => item.id === event.itemId)) {
+        draft.setClaim(id, { ...claim, inbox: claim.inbox.filter((item) => item.id !== event.itemId) });
+      }
+      return "quiet";
     case "run_budget":
       if (claim.stopping === null) stopRun(draft, env, claim, { why: "budget", detail: event.message });
       return "quiet";
@@ -191,9 +195,7 @@ function onDaySpent(draft: Draft, env: Env, { until, message }: Extract<Event, {
   }
 }
 
-function onStop(draft: Draft, env: Env, kind: "drain" | "shutdown" | "stop_runs"): void {
-  // A daemon that is stopping already drains more than that.
-  if (kind === "drain") return draft.state.mode === "running" ? draft.patch({ mode: "draining" }) : undefined;
+function onStop(draft: Draft, env: Env, kind: "shutdown" | "stop_runs"): void {
   stopAllRuns(draft, env);
   if (kind === "stop_runs") interruptAllRuns(draft);
 }

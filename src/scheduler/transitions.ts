@@ -9,6 +9,7 @@ import type {
   WaitReason,
 } from "../domain/claim.ts";
 import { runId } from "../domain/ids.ts";
+import type { InboxItem } from "../domain/inbox.ts";
 import { normalizeState, type Issue } from "../domain/issue.ts";
 import type { FailureClass, Question } from "../domain/outcome.ts";
 import type { Draft } from "./draft.ts";
@@ -23,6 +24,11 @@ export function freshIdle(issue: Issue): IdleCount {
 /** The claim's no-progress count; blocked and cleaning claims start anew. */
 function idleOf(claim: Claim): IdleCount {
   return claim.kind === "running" || claim.kind === "waiting" ? claim.idle : freshIdle(claim.issue);
+}
+
+/** What a person said stays with the ticket from claim to claim. */
+function inboxOf(claim: Claim): readonly InboxItem[] {
+  return claim.kind === "cleaning" ? [] : claim.inbox;
 }
 
 function threadOf(claim: Claim): string | null {
@@ -51,6 +57,7 @@ export function wait(draft: Draft, claim: Claim, spec: WaitSpec): void {
     threadId: spec.threadId === undefined ? threadOf(claim) : spec.threadId,
     check: null,
     idle: spec.idle ?? idleOf(claim),
+    inbox: inboxOf(claim),
   };
   draft.setClaim(claim.issue.id, waiting);
 }
@@ -75,6 +82,7 @@ export function block(draft: Draft, env: Env, claim: RunningClaim | WaitingClaim
     issue: claim.issue,
     question: spec.question ?? null,
     threadId: claim.threadId,
+    inbox: claim.inbox,
   });
   draft.log("warn", "issue blocked", claim.issue, { why: spec.why, reason: spec.message });
 }
@@ -122,6 +130,7 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
     question: null,
     stopping: null,
     idle: claim.idle,
+    inbox: claim.inbox,
   });
   draft.fact({ kind: "run_started", runId: id, issue, attempt: claim.attempt, threadId, at: env.now });
   draft.effect({
@@ -133,6 +142,7 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
     workspace: draft.state.workspaces.get(issue.id) ?? null,
     why: claim.why,
     error: claim.error,
+    inbox: claim.inbox,
   });
   draft.log("info", "run started", issue, { run_id: id, attempt: claim.attempt, why: claim.why });
 }

@@ -22,6 +22,7 @@ const DEAF: RunListener = {
   alive: () => undefined,
   turnCompleted: () => undefined,
   question: () => undefined,
+  took: () => undefined,
   agentEvent: () => undefined,
   tokens: () => undefined,
 };
@@ -62,6 +63,7 @@ async function runTicket(maxTurns: number, end: "completed" | "failed"): Promise
     prompt: parseTemplate("The ticket {{ issue.identifier }}."),
     tools: [],
     callsInDoubt: [],
+    inbox: [],
     currentSettings: () => settings,
     mayContinue: () => true,
     isTaken: () => false,

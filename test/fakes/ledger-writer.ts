@@ -33,6 +33,7 @@ for (let number = Number(first); ; number += 1) {
             threadId: null,
             check: null,
             idle: { runs: 0, state: "todo" },
+            inbox: [],
           },
         ],
       ],

@@ -11,6 +11,8 @@ export class SessionRecorder implements SessionListener {
   readonly events: AgentEventBody[] = [];
   readonly open: number[] = [];
   readonly questions: (Question | null)[] = [];
+  /** Ids of answers and grants that the agent has taken. */
+  readonly answers: string[] = [];
   readonly identities: ProcessIdentity[] = [];
 
   event(event: AgentEventBody): void {
@@ -27,6 +29,10 @@ export class SessionRecorder implements SessionListener {
 
   question(question: Question | null): void {
     this.questions.push(question);
+  }
+
+  answered(questionId: string): void {
+    this.answers.push(questionId);
   }
 
   /** The events of some kinds, in order. */

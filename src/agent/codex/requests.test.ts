@@ -60,7 +60,12 @@ describe("approvals", () => {
 
   it("uses a grant once, for its kind and subject alone", async () => {
     const my = codexBench();
-    const grant = { kind: "command", subject: COMMAND.command, answer: { accept: true, text: null } } as const;
+    const grant = {
+      id: "q-old",
+      kind: "command",
+      subject: COMMAND.command,
+      answer: { accept: true, text: null },
+    } as const;
     await begin(my, await my.open({ grants: [grant] }));
     const asked = ["other", COMMAND.command, COMMAND.command].map((command) =>
       my.server.ask("item/commandExecution/requestApproval", { ...COMMAND, command }),

@@ -1,11 +1,12 @@
 /** Answers what the agent asks of us: tool calls, approvals, questions, and an error at once for anything else. */
 import type { AgentEventBody } from "../../domain/events.ts";
+import type { QuestionAnswer } from "../../domain/inbox.ts";
 import type { Question } from "../../domain/outcome.ts";
 import type { ApprovalPolicy, ApprovalSettings } from "../../domain/settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { errorMessage } from "../../domain/errors.ts";
-import type { Grant, QuestionAnswer, SessionRequest } from "../port.ts";
+import type { Grant, SessionRequest } from "../port.ts";
 import { readApproval, type Approval } from "./approvals.ts";
 import type { ItemView } from "./notices.ts";
 import type { DynamicToolReply } from "./protocol.ts";
@@ -90,9 +91,12 @@ export class Requests {
   }
 
   #decide(asked: Asked): unknown {
-    const { approval, method } = asked;
+    const { approval, method, id } = asked;
     const grant = this.#takeGrant(approval);
-    if (grant !== null) return this.#reply(method, approval, grant);
+    if (grant !== null) {
+      this.#deps.questions.sent(id, grant.id);
+      return this.#reply(method, approval, grant.answer, "person");
+    }
     switch (policyFor(approval.kind, this.#deps.session.settings.approvals)) {
       case "accept":
         return this.#reply(method, approval, { accept: true, text: null });
@@ -103,9 +107,11 @@ export class Requests {
     }
   }
 
-  #takeGrant({ kind, subject }: Approval): QuestionAnswer | null {
+  /** A grant without a subject names nothing that a request could be compared with. */
+  #takeGrant({ kind, subject }: Approval): Grant | null {
+    if (subject === null) return null;
     const at = this.#grants.findIndex((grant) => grant.kind === kind && grant.subject === subject);
-    return at === -1 ? null : (this.#grants.splice(at, 1)[0]?.answer ?? null);
+    return at === -1 ? null : (this.#grants.splice(at, 1)[0] ?? null);
   }
 
   async #ask({ approval, method, params, id }: Asked): Promise<unknown> {

@@ -2,13 +2,7 @@
 import type { AgentEventBody } from "../../domain/events.ts";
 import type { QuestionAnswer } from "../../domain/inbox.ts";
 import type { Log } from "../../lib/log.ts";
-import {
-  SessionStartError,
-  type AgentSession,
-  type SessionRequest,
-  type TurnEnd,
-  type TurnRequest,
-} from "../port.ts";
+import { SessionStartError, type AgentSession, type SessionRequest, type TurnEnd, type TurnRequest } from "../port.ts";
 import { readAgentsMd } from "./agents-md.ts";
 import type { Channel, ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
@@ -65,6 +59,7 @@ export class CodexSession implements AgentSession {
     this.#questions = new Questions({
       clock: deps.clock,
       announce: (question) => request.listener.question(question),
+      acknowledged: (id) => request.listener.answered(id),
       expired: (question) => this.#live?.turns.giveUpOn(question),
     });
     this.#requests = new Requests({
@@ -159,7 +154,7 @@ export class CodexSession implements AgentSession {
 
   async #follow(channel: Channel, turns: Turns): Promise<void> {
     turns.connectionLost(await channel.whenClosed);
-    this.#questions.closeAll();
+    this.#questions.closeAll("gone");
   }
 
   async #openThread(): Promise<void> {
@@ -234,7 +229,7 @@ export class CodexSession implements AgentSession {
 
   #endOfTurn(): void {
     this.#work.clear();
-    this.#questions.closeAll();
+    this.#questions.closeAll(this.#live?.connection.channel.closed === null ? "there" : "gone");
   }
 
   /** Git directories are looked up before every turn: the agent may have cloned or moved its repository in the one before. */
