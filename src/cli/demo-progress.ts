@@ -89,7 +89,7 @@ export function describeActivity(event: AgentEvent): string | null {
     case "command":
       return `$ ${event.command.replace(SHELL, "$1")}`;
     case "file_change":
-      return `edits ${event.paths.join(", ")}`;
+      return `edits ${event.changes.map(({ path }) => path).join(", ")}`;
     case "tool_call":
       return `calls ${event.tool}`;
     default:

@@ -1,6 +1,23 @@
 /** What an agent session tells the world while it works; the runtime events of section 10 and the finer ones beside them. */
 import type { TokenCounts } from "./tokens.ts";
 
+/** Where an item stands in the agent's own history: the same whenever it is told again. */
+export interface ItemRef {
+  readonly threadId: string;
+  /** Null where the agent named none. */
+  readonly turnId: string | null;
+  readonly itemId: string;
+}
+
+/** What an agent did to one file. */
+export interface FileChange {
+  readonly path: string;
+  /** `add`, `update`, `delete`; open to what a newer agent says. */
+  readonly change: string;
+  /** As the agent gave it, cut; "" where it gave none or no room was left. */
+  readonly diff: string;
+}
+
 /** The event itself. Text in it is the agent's and untrusted: bounded by whoever makes it, escaped by whoever shows it. */
 export type AgentEventBody =
   | {
@@ -28,18 +45,25 @@ export type AgentEventBody =
       readonly ok: boolean;
       readonly durationMs: number;
       readonly bytes: number;
+      /** Set for a tool of the agent's own; ours are in the audit of tool calls. */
+      readonly item?: ItemRef;
     }
-  | { readonly kind: "message"; readonly text: string }
-  | { readonly kind: "reasoning"; readonly text: string }
-  | { readonly kind: "plan"; readonly text: string }
+  | { readonly kind: "message"; readonly text: string; readonly item?: ItemRef }
+  | { readonly kind: "reasoning"; readonly text: string; readonly item?: ItemRef }
+  | { readonly kind: "plan"; readonly text: string; readonly item?: ItemRef }
   | {
       readonly kind: "command";
       readonly command: string;
+      /** Null where it has none: it was refused or cut off. */
       readonly exitCode: number | null;
+      readonly durationMs: number | null;
       readonly outputTail: string;
+      readonly item?: ItemRef;
     }
-  | { readonly kind: "file_change"; readonly paths: readonly string[] }
+  | { readonly kind: "file_change"; readonly changes: readonly FileChange[]; readonly item?: ItemRef }
   | { readonly kind: "compaction" }
+  /** Another model than the thread's answered, or answers from now on. */
+  | { readonly kind: "model_rerouted"; readonly from: string | null; readonly to: string }
   | { readonly kind: "warning"; readonly text: string }
   | {
       readonly kind: "tokens";

@@ -24,7 +24,8 @@ function fullRun(ledger: Ledger, run: string, at: number, end: number | null): v
   const total = { input: 10, cachedInput: 1, output: 2, reasoning: 0 };
   const usage = { runId: id, turn: 1, threadId: `thread-${run}`, issueId: ISSUE.id, total, subAgent: false };
   ledger.recordTokens({ ...usage, model: null, at });
-  ledger.appendEvent({ runId: id, issueId: ISSUE.id, at, event: "message", message: run });
+  const item = { threadId: `thread-${run}`, turnId: "u", itemId: "i", kind: "message", data: { text: run } } as const;
+  ledger.appendEvent({ runId: id, issueId: ISSUE.id, at, event: "message", message: run, item });
   if (end !== null) ledger.commit(changeOf({ facts: [ended(run, end, { kind: "succeeded" }, 0)] }));
 }
 
@@ -101,7 +102,7 @@ describe("check", () => {
 });
 
 describe("old details", () => {
-  const DETAILS = ["events", "turns", "tool_calls", "processes", "token_marks"] as const;
+  const DETAILS = ["events", "items", "turns", "tool_calls", "processes", "token_marks"] as const;
 
   test("go, beside a running daemon too; runs, their turn counts and every token stay", async () => {
     await using place = await makeLedgerPlace();
@@ -113,8 +114,15 @@ describe("old details", () => {
     fullRun(ledger, "new", now, now + 1);
     ledger.flush();
     const before = { totals: ledger.totals(), runs: place.reader().runs() };
-    expect(pruneLedger(place.path, day)).toEqual({ events: 2, turns: 1, tool_calls: 1, processes: 1, token_marks: 2 });
-    expect(DETAILS.map((table) => rowsOf(place, table))).toEqual([1, 2, 2, 2, 1]);
+    expect(pruneLedger(place.path, day)).toEqual({
+      events: 2,
+      items: 2,
+      turns: 1,
+      tool_calls: 1,
+      processes: 1,
+      token_marks: 2,
+    });
+    expect(DETAILS.map((table) => rowsOf(place, table))).toEqual([1, 1, 2, 2, 2, 1]);
     expect({ totals: ledger.totals(), runs: place.reader().runs() }).toEqual(before);
     expect(before.runs.map((run) => run.turns)).toEqual([1, 1, 1]);
   });
@@ -139,7 +147,7 @@ describe("old details", () => {
     expect(rowsOf(place, "turns")).toBe(1);
     fullRun(ledger, "run-2", place.clock.now(), null);
     ledger.flush();
-    expect(DETAILS.map((table) => rowsOf(place, table))).toEqual([1, 1, 1, 1, 1]);
+    expect(DETAILS.map((table) => rowsOf(place, table))).toEqual([1, 1, 1, 1, 1, 1]);
     expect(place.reader().runs()).toHaveLength(2);
   });
 

@@ -3,6 +3,7 @@ import type { DurableChange, DurableState } from "../domain/claim.ts";
 import type { IssueId, RunId } from "../domain/ids.ts";
 import type { JsonValue } from "../domain/issue.ts";
 import type { ModelTokens, TokenCounts } from "../domain/tokens.ts";
+import type { TranscriptItem } from "../domain/transcript.ts";
 
 /** A process as it is kept for reaping; the shape of the host's identity. */
 export interface ProcessRecord {
@@ -81,7 +82,10 @@ export interface EventRow {
   readonly issueId: IssueId;
   readonly at: number;
   readonly event: string;
+  /** One line for a person. */
   readonly message: string | null;
+  /** What is kept of it in full: one that is there already is not told again. */
+  readonly item?: TranscriptItem | null;
 }
 
 /** The writing side; one per ledger file, guarded by lock.ts. What is durable when, and what a crash may cost: docs/ledger.md. */
@@ -129,8 +133,11 @@ export interface Ledger {
   threadBinding(issueId: IssueId): { readonly threadId: string; readonly binding: JsonValue } | null;
   unbindThread(issueId: IssueId): void;
 
-  /** Written with others within a quarter of a second; never throws. The newest of each run are kept. */
-  appendEvent(event: EventRow): void;
+  /**
+   * Written with others within a quarter of a second; never throws. The newest of each run are kept. Answers its sequence number:
+   * higher than any that was ever given out, over restarts too; it is the row's id.
+   */
+  appendEvent(event: EventRow): number;
   /** Writes the events that wait. */
   flush(): void;
   /** Flushes and closes; afterwards the file is whole by itself. Safe to call again. */

@@ -95,7 +95,12 @@ export function messageOf(event: AgentEvent): string | null {
     case "command":
       return event.command.slice(0, MESSAGE_LIMIT);
     case "file_change":
-      return event.paths.join(", ").slice(0, MESSAGE_LIMIT);
+      return event.changes
+        .map(({ path }) => path)
+        .join(", ")
+        .slice(0, MESSAGE_LIMIT);
+    case "model_rerouted":
+      return `the model was changed from ${event.from ?? "its own"} to ${event.to}`;
     case "tool_call":
       return `${event.tool} ${event.ok ? "ok" : "failed"}`;
     case "turn_failed":

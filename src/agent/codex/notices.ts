@@ -35,6 +35,7 @@ export type Notice =
   | (Placed & { readonly kind: "item_completed"; readonly item: ItemView })
   | (Placed & { readonly kind: "error"; readonly error: TurnErrorView; readonly willRetry: boolean })
   | (Placed & { readonly kind: "plan"; readonly params: JsonObject })
+  | (Placed & { readonly kind: "model_rerouted"; readonly from: string | null; readonly to: string })
   /** Anything else about a thread: deltas, status, settings. */
   | (Placed & { readonly kind: "thread_other"; readonly method: string })
   | { readonly kind: "tokens"; readonly params: unknown }
@@ -57,7 +58,6 @@ export function readNotice(method: string, params: unknown): Notice {
     case "configWarning":
     case "deprecationNotice":
     case "guardianWarning":
-    case "model/rerouted":
     case "mcpServer/startupStatus/updated":
       return readWarning(method, params) ?? { kind: "other", method };
     default:
@@ -98,6 +98,10 @@ function readPlaced(method: string, params: unknown): Notice | null {
     }
     case "turn/plan/updated":
       return { kind: "plan", ...place, params: fields };
+    case "model/rerouted": {
+      const to = stringAt(params, "toModel");
+      return to === null ? null : { kind: "model_rerouted", ...place, from: stringAt(params, "fromModel"), to };
+    }
     default:
       return { kind: "thread_other", ...place, method };
   }
@@ -127,10 +131,6 @@ function readResolved(params: unknown): Notice | null {
 }
 
 function readWarning(method: string, params: unknown): Notice | null {
-  if (method === "model/rerouted") {
-    const from = stringAt(params, "fromModel") ?? "?";
-    return { kind: "warning", text: `the model was changed from ${from} to ${stringAt(params, "toModel") ?? "?"}` };
-  }
   if (method === "mcpServer/startupStatus/updated") return readMcpStart(params);
   const text = stringAt(params, "message") ?? stringAt(params, "summary");
   const details = stringAt(params, "details");

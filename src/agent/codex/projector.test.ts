@@ -9,44 +9,79 @@ function completed(item: Readonly<Record<string, unknown>>): AgentEventBody | nu
   );
 }
 
+const ITEM = { threadId: "t", turnId: "u", itemId: "i" };
+
 describe("what an item becomes", () => {
   it.each([
     [
       { type: "agentMessage", text: "hi" },
-      { kind: "message", text: "hi" },
+      { kind: "message", text: "hi", item: ITEM },
     ],
     [
       { type: "plan", text: "first this" },
-      { kind: "plan", text: "first this" },
+      { kind: "plan", text: "first this", item: ITEM },
     ],
     [
       { type: "reasoning", summary: ["a", "b"], content: ["secret thoughts"] },
-      { kind: "reasoning", text: "a\nb" },
+      { kind: "reasoning", text: "a\nb", item: ITEM },
     ],
     [
-      { type: "commandExecution", command: "ls", exitCode: 2, aggregatedOutput: "no" },
-      { kind: "command", command: "ls", exitCode: 2, outputTail: "no" },
+      { type: "commandExecution", command: "ls", exitCode: 2, durationMs: 7, aggregatedOutput: "no" },
+      { kind: "command", command: "ls", exitCode: 2, durationMs: 7, outputTail: "no", item: ITEM },
     ],
-    [{ type: "commandExecution" }, { kind: "command", command: "", exitCode: null, outputTail: "" }],
     [
-      { type: "fileChange", changes: [{ path: "a" }, { path: "b" }, { diff: "no path" }] },
-      { kind: "file_change", paths: ["a", "b"] },
+      { type: "commandExecution" },
+      { kind: "command", command: "", exitCode: null, durationMs: null, outputTail: "", item: ITEM },
+    ],
+    [
+      {
+        type: "fileChange",
+        status: "completed",
+        changes: [
+          { path: "a", kind: { type: "add" }, diff: "x\n" },
+          { path: "b", kind: { type: "update", move_path: "c" }, diff: "@@" },
+          { path: "d", kind: "delete" },
+          { diff: "no path" },
+        ],
+      },
+      {
+        kind: "file_change",
+        changes: [
+          { path: "a", change: "add", diff: "x\n" },
+          { path: "b -> c", change: "update", diff: "@@" },
+          { path: "d", change: "delete", diff: "" },
+        ],
+        item: ITEM,
+      },
+    ],
+    [
+      { type: "fileChange", status: "declined", changes: [{ path: "a" }, { path: "b" }] },
+      { kind: "warning", text: "a change was not made (declined): a, b" },
     ],
     [
       { type: "mcpToolCall", server: "s", tool: "t", status: "completed", durationMs: 5, result: { content: [] } },
-      { kind: "tool_call", tool: "s/t", callId: "i", ok: true, durationMs: 5, bytes: 14 },
+      { kind: "tool_call", tool: "s/t", callId: "i", ok: true, durationMs: 5, bytes: 14, item: ITEM },
     ],
     [
       { type: "mcpToolCall", server: "s", tool: "t", status: "completed", result: { isError: true } },
-      { kind: "tool_call", tool: "s/t", callId: "i", ok: false, durationMs: 0, bytes: 16 },
+      { kind: "tool_call", tool: "s/t", callId: "i", ok: false, durationMs: 0, bytes: 16, item: ITEM },
     ],
     [
       { type: "mcpToolCall", server: "s", tool: "t", status: "failed", error: { message: "refused" } },
-      { kind: "tool_call", tool: "s/t", callId: "i", ok: false, durationMs: 0, bytes: 0 },
+      { kind: "tool_call", tool: "s/t", callId: "i", ok: false, durationMs: 0, bytes: 0, item: ITEM },
+    ],
+    [
+      { type: "collabAgentToolCall", tool: "spawnAgent", status: "completed", prompt: "do it" },
+      { kind: "tool_call", tool: "agents/spawnAgent", callId: "i", ok: true, durationMs: 0, bytes: 0, item: ITEM },
+    ],
+    [
+      { type: "webSearch", query: "q" },
+      { kind: "tool_call", tool: "web_search", callId: "i", ok: true, durationMs: 0, bytes: 0, item: ITEM },
     ],
     [{ type: "contextCompaction" }, { kind: "compaction" }],
     [{ type: "agentMessage", text: "  " }, null],
     [{ type: "userMessage", content: [] }, null],
+    [{ type: "dynamicToolCall", tool: "linear_graphql", status: "completed" }, null],
     [{ type: "somethingNew", a: 1 }, null],
   ])("%j", (item, event) => {
     expect(completed(item)).toEqual(event);
@@ -54,17 +89,27 @@ describe("what an item becomes", () => {
 
   it("is bounded, whatever its size", () => {
     const long = "x".repeat(100_000);
+    const many = (count: number, diff: string): readonly object[] =>
+      Array.from({ length: count }, (_, index) => ({ path: `${long}${index}`, kind: { type: long }, diff }));
     const events = [
       completed({ type: "agentMessage", text: long }),
       completed({ type: "reasoning", summary: [long, long] }),
       completed({ type: "commandExecution", command: long, aggregatedOutput: `${long}the end` }),
-      completed({
-        type: "fileChange",
-        changes: Array.from({ length: 1000 }, (_, index) => ({ path: `file-${index}` })),
-      }),
+      completed({ type: "fileChange", changes: many(1000, long) }),
+      completed({ type: "fileChange", status: "failed", changes: many(1000, "") }),
+      completed({ type: "mcpToolCall", server: long, tool: long }),
     ];
-    for (const event of events) expect(JSON.stringify(event).length).toBeLessThan(9000);
+    const sizes = events.map((event) => JSON.stringify(event).length);
+    expect(Math.max(...sizes)).toBeLessThan(90_000);
+    expect(sizes.filter((size) => size > 17_000)).toHaveLength(1);
     expect(events[2]).toMatchObject({ outputTail: expect.stringMatching(/^….*the end$/) });
+  });
+
+  it("shows of a large change as many diffs as there is room for, the first ones first", () => {
+    const changes = ["a", "b", "c", "d"].map((path) => ({ path, diff: path.repeat(10_000) }));
+    const event = completed({ type: "fileChange", changes });
+    const diffs = event?.kind === "file_change" ? event.changes.map(({ diff }) => diff.length) : [];
+    expect(diffs).toEqual([8000, 8000, 8000, 0]);
   });
 });
 
@@ -79,8 +124,13 @@ describe("what other notifications become", () => {
           { step: "two", status: "pending" },
         ],
       },
-      { kind: "plan", text: "why\n[completed] one\n[pending] two" },
+      {
+        kind: "plan",
+        text: "why\n[completed] one\n[pending] two",
+        item: { threadId: "t", turnId: "u", itemId: "plan" },
+      },
     ],
+    ["turn/plan/updated", { plan: [] }, null],
     ["warning", { message: "careful" }, { kind: "warning", text: "careful" }],
     ["configWarning", { summary: "odd", details: "line 3" }, { kind: "warning", text: "odd (line 3)" }],
     [
@@ -89,11 +139,8 @@ describe("what other notifications become", () => {
       { kind: "warning", text: `the agent's MCP server "db" did not start: timed out` },
     ],
     ["mcpServer/startupStatus/updated", { name: "db", status: "ready" }, null],
-    [
-      "model/rerouted",
-      { fromModel: "a", toModel: "b" },
-      { kind: "warning", text: "the model was changed from a to b" },
-    ],
+    ["model/rerouted", { fromModel: "a", toModel: "b" }, { kind: "model_rerouted", from: "a", to: "b" }],
+    ["model/rerouted", { fromModel: "a" }, { kind: "other_message", method: "model/rerouted" }],
     [
       "error",
       { willRetry: true, error: { message: "Reconnecting... 1/5", additionalDetails: "status 502" } },

@@ -1,12 +1,11 @@
 /** Notifications to the events that the rest of the product knows; whatever text is in them is bounded here. */
-import type { AgentEventBody } from "../../domain/events.ts";
-import type { ItemView, Notice } from "./notices.ts";
-import { arrayAt, asObject, bounded, booleanAt, numberAt, stringAt, tailOf, type JsonObject } from "./reading.ts";
+import type { AgentEventBody, ItemRef } from "../../domain/events.ts";
+import { eventOfItem, eventOfPlan } from "./item-events.ts";
+import type { Notice } from "./notices.ts";
+import { bounded } from "./reading.ts";
 
 const TEXT_CHARS = 8000;
-const COMMAND_CHARS = 2000;
-const OUTPUT_TAIL_CHARS = 2000;
-const MAX_PATHS = 100;
+const NAME_CHARS = 200;
 /** A warning or an unknown method is told once; this many are remembered. */
 const MAX_REMEMBERED = 200;
 
@@ -21,9 +20,17 @@ export class Projector {
   project(notice: Notice): AgentEventBody | null {
     switch (notice.kind) {
       case "item_completed":
-        return eventOfItem(notice.item);
+        return eventOfItem(notice.item, { ...placeOf(notice), itemId: notice.item.id });
       case "plan":
-        return { kind: "plan", text: bounded(planText(notice.params), TEXT_CHARS) };
+        return eventOfPlan(notice.params, placeOf(notice));
+      case "model_rerouted": {
+        const { from, to } = notice;
+        return {
+          kind: "model_rerouted",
+          from: from === null ? null : bounded(from, NAME_CHARS),
+          to: bounded(to, NAME_CHARS),
+        };
+      }
       case "warning":
         return this.#once(`warning ${notice.text}`, { kind: "warning", text: bounded(notice.text, TEXT_CHARS) });
       case "error":
@@ -31,7 +38,10 @@ export class Projector {
         return notice.willRetry ? { kind: "warning", text: bounded(retryText(notice.error), TEXT_CHARS) } : null;
       case "other":
         if (UNTOLD.test(notice.method)) return null;
-        return this.#once(`other ${notice.method}`, { kind: "other_message", method: bounded(notice.method, 200) });
+        return this.#once(`other ${notice.method}`, {
+          kind: "other_message",
+          method: bounded(notice.method, NAME_CHARS),
+        });
       case "thread_other":
         return isReview(notice.method) ? { kind: "notification", method: notice.method } : null;
       default:
@@ -46,6 +56,10 @@ export class Projector {
   }
 }
 
+function placeOf({ threadId, turnId }: Extract<Notice, { readonly threadId: string }>): Omit<ItemRef, "itemId"> {
+  return { threadId, turnId };
+}
+
 /** Hooks, guardian and review notifications are telemetry: nothing is decided on them. */
 function isReview(method: string): boolean {
   return (
@@ -57,60 +71,4 @@ function isReview(method: string): boolean {
 
 function retryText({ message, details }: { message: string; details: string | null }): string {
   return details === null ? message : `${message} (${details})`;
-}
-
-function eventOfItem({ id, type, fields }: ItemView): AgentEventBody | null {
-  switch (type) {
-    case "agentMessage":
-      return textEvent("message", stringAt(fields, "text"));
-    case "plan":
-      return textEvent("plan", stringAt(fields, "text"));
-    case "reasoning":
-      return textEvent("reasoning", strings(fields, "summary").join("\n"));
-    case "commandExecution":
-      return {
-        kind: "command",
-        command: bounded(stringAt(fields, "command") ?? "", COMMAND_CHARS),
-        exitCode: numberAt(fields, "exitCode"),
-        outputTail: tailOf(stringAt(fields, "aggregatedOutput") ?? "", OUTPUT_TAIL_CHARS),
-      };
-    case "fileChange": {
-      const paths = arrayAt(fields, "changes").map((change) => stringAt(change, "path"));
-      return { kind: "file_change", paths: paths.filter((path) => path !== null).slice(0, MAX_PATHS) };
-    }
-    case "mcpToolCall":
-      return mcpEvent(id, fields);
-    case "contextCompaction":
-      return { kind: "compaction" };
-    default:
-      return null;
-  }
-}
-
-function textEvent(kind: "message" | "plan" | "reasoning", text: string | null): AgentEventBody | null {
-  return text === null || text.trim() === "" ? null : { kind, text: bounded(text, TEXT_CHARS) };
-}
-
-function mcpEvent(id: string, fields: JsonObject): AgentEventBody {
-  const result = fields["result"] ?? null;
-  const failed = stringAt(fields, "status") === "failed" || asObject(fields["error"]) !== null;
-  return {
-    kind: "tool_call",
-    tool: `${stringAt(fields, "server") ?? "mcp"}/${stringAt(fields, "tool") ?? "?"}`,
-    callId: id,
-    ok: !failed && booleanAt(result, "isError") !== true,
-    durationMs: numberAt(fields, "durationMs") ?? 0,
-    bytes: result === null ? 0 : Buffer.byteLength(JSON.stringify(result)),
-  };
-}
-
-function planText(params: JsonObject): string {
-  const steps = arrayAt(params, "plan").map(
-    (step) => `[${stringAt(step, "status") ?? "?"}] ${stringAt(step, "step") ?? ""}`,
-  );
-  return [stringAt(params, "explanation"), ...steps].filter((line) => line !== null && line !== "").join("\n");
-}
-
-function strings(fields: JsonObject, key: string): readonly string[] {
-  return arrayAt(fields, key).filter((value) => typeof value === "string");
 }

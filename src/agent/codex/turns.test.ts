@@ -86,7 +86,7 @@ describe("a turn", () => {
       '{"method":"turn/completed","params":{"threadId":"thread-1","turn":{"id":"turn-1","status":"completed"}}}\n',
     );
     expect(await end).toEqual({ kind: "completed" });
-    expect(my.recorder.of("message")).toEqual([{ kind: "message", text: "hi" }]);
+    expect(my.recorder.of("message")).toMatchObject([{ kind: "message", text: "hi" }]);
   });
 
   it("that starts and ends in one breath is told from start to end", async () => {
