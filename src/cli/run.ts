@@ -5,6 +5,7 @@ import { systemClock } from "../lib/clock.ts";
 import { createLog, type LogLevel, type RootLog } from "../lib/log.ts";
 import type { LogFile } from "../lib/rotating-file.ts";
 import { packageVersion } from "./package-version.ts";
+import { ServiceManager } from "./service-manager.ts";
 import { listenForStop, signalExitCode, type StopSignal } from "./stop-signals.ts";
 
 export interface RunOptions {
@@ -40,6 +41,9 @@ export async function runDaemon(options: RunOptions): Promise<number> {
 async function runToTheEnd(options: RunOptions, log: RootLog): Promise<number> {
   const version = packageVersion();
   const { workflowPath, stateDir, port, host } = options;
+  await using ends = new AsyncDisposableStack();
+  const manager = new ServiceManager({ env: process.env, clock: systemClock, log });
+  ends.defer(() => manager.close());
   const daemon = new Daemon({ workflowPath, stateDir, port, host, env: process.env, version, clock: systemClock, log });
   const asked = Promise.withResolvers<void>();
   let killedBy: StopSignal | null = null;
@@ -61,13 +65,14 @@ async function runToTheEnd(options: RunOptions, log: RootLog): Promise<number> {
       { clock: systemClock, terminal: process.stdin.isTTY || process.stderr.isTTY },
     ),
   );
-  await using started = new AsyncDisposableStack();
   await daemon.start();
-  started.defer(() => daemon.stop());
+  ends.defer(() => daemon.stop());
   if (options.logFile === null) addConfiguredLogFile(daemon, log);
   log.info({ version, workflow: workflowPath, ledger: daemon.files.ledger, pid: process.pid }, "daemon started");
   if (process.stderr.isTTY) process.stderr.write(welcome(daemon));
+  manager.ready();
   await asked.promise;
+  manager.stopping();
   const stopped = daemon.stop();
   // A second signal may have come before there was anything to stop.
   if (killedBy !== null) daemon.kill();
