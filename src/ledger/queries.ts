@@ -1,8 +1,12 @@
 /** The ledger's reading side: what `runs`, `usage` and the API answer, beside a running daemon or without one. */
 import type { IssueId } from "../domain/ids.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
+import { listDays, type DayJson } from "./daily.ts";
 import { findDamage, openExisting, type Connection } from "./database.ts";
+import { listEvents, type EventEntryJson, type EventsQuery } from "./event-list.ts";
 import { guarded } from "./failure.ts";
+import { listIssues, type IssueJson, type IssuesQuery } from "./issue-list.ts";
+import { runDetail, type RunDetailJson } from "./run-detail.ts";
 import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
 import { sumUsage, type UsageJson, type UsageQuery } from "./usage.ts";
 
@@ -29,6 +33,14 @@ export interface LedgerReader {
   readonly path: string;
   /** Newest first. */
   runs(query?: RunsQuery): readonly RunJson[];
+  /** One run with its turns and tool calls; null when there is none of this id. */
+  run(runId: string): RunDetailJson | null;
+  /** Events with their items, oldest first; a page of a run, of an issue or of all. */
+  events(query: EventsQuery): readonly EventEntryJson[];
+  /** Issues that were ever claimed, those seen last first. */
+  issues(query?: IssuesQuery): readonly IssueJson[];
+  /** Outcomes and durations by UTC day, oldest first; `days` includes today. */
+  days(days: number): readonly DayJson[];
   usage(query: UsageQuery): UsageJson;
   /** Newest last; `limit` defaults to 50. */
   recentEvents(issueId: IssueId, limit?: number): readonly EventJson[];
@@ -65,6 +77,10 @@ export function openLedgerReader(path: string, clock: Clock = systemClock): Ledg
   return {
     path,
     runs: (query = {}) => read(() => listRuns(db, query)),
+    run: (runId) => read(() => runDetail(db, runId)),
+    events: (query) => read(() => listEvents(db, query)),
+    issues: (query = {}) => read(() => listIssues(db, query)),
+    days: (days) => read(() => listDays(db, days, clock.now())),
     usage: (query) => read(() => sumUsage(db, query, clock.now())),
     recentEvents: (issueId, limit = RECENT_EVENTS) => read(() => recentEvents(db, issueId, limit)),
     issueByIdentifier: (identifier) => read(() => issueByIdentifier(db, identifier)),

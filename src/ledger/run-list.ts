@@ -32,9 +32,25 @@ export interface RunJson {
   readonly tokens: TokensJson;
 }
 
+/** What a run may be filtered by: its outcome, or that it goes on. */
+export const RUN_OUTCOMES = [
+  "running",
+  "succeeded",
+  "failed",
+  "timed_out",
+  "stalled",
+  "cancelled",
+  "needs_input",
+] as const;
+
+export type RunFilter = (typeof RUN_OUTCOMES)[number];
+
 export interface RunsQuery {
   /** An issue's identifier or id. */
   readonly issue?: string;
+  readonly outcome?: RunFilter;
+  /** A run's id: only runs that began before it. The last one of a page leads to the next; an unknown one to none. */
+  readonly before?: string;
   readonly limit?: number;
 }
 
@@ -57,16 +73,24 @@ interface RunRow {
   readonly reasoning: number;
 }
 
-/** A run that goes on, or that was cut off, has its turns only as rows. */
-const RUNS = `
-  SELECT r.run_id, r.issue_id, r.issue_identifier, r.attempt, r.outcome, r.class, r.error, r.thread_id,
-    MAX(r.turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = r.run_id AND t.turn_id IS NOT NULL)) AS turns,
-    r.started_at, r.ended_at, count(u.run_id) AS figures,
-    COALESCE(SUM(u.input), 0) AS input, COALESCE(SUM(u.cached_input), 0) AS cached_input,
-    COALESCE(SUM(u.output), 0) AS output, COALESCE(SUM(u.reasoning), 0) AS reasoning
-  FROM runs AS r LEFT JOIN token_usage AS u USING (run_id)
-  WHERE @issue IS NULL OR r.issue_identifier = @issue OR r.issue_id = @issue
-  GROUP BY r.run_id ORDER BY r.started_at DESC, r.rowid DESC LIMIT @limit`;
+/** A column of the runs `r`: the turns that have begun. A run that goes on, or that was cut off, has them as rows alone. */
+export const TURNS_BEGUN = `
+  CASE WHEN r.ended_at IS NULL
+    THEN MAX(r.turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = r.run_id AND t.turn_id IS NOT NULL))
+    ELSE r.turns END AS turns`;
+
+/** Tokens are summed for the page alone, however many runs there are. */
+function runsSql(where: readonly string[]): string {
+  const filter = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
+  return `
+    WITH r AS (SELECT rowid AS place, * FROM runs ${filter} ORDER BY started_at DESC, rowid DESC LIMIT @limit)
+    SELECT r.run_id, r.issue_id, r.issue_identifier, r.attempt, r.outcome, r.class, r.error, r.thread_id, ${TURNS_BEGUN},
+      r.started_at, r.ended_at, count(u.run_id) AS figures,
+      COALESCE(SUM(u.input), 0) AS input, COALESCE(SUM(u.cached_input), 0) AS cached_input,
+      COALESCE(SUM(u.output), 0) AS output, COALESCE(SUM(u.reasoning), 0) AS reasoning
+    FROM r LEFT JOIN token_usage AS u USING (run_id)
+    GROUP BY r.run_id ORDER BY r.started_at DESC, r.place DESC`;
+}
 
 function toJson(row: RunRow): RunJson {
   const { figures, input, cached_input, output, reasoning, started_at, ended_at, ...rest } = row;
@@ -79,9 +103,36 @@ function toJson(row: RunRow): RunJson {
 }
 
 /** Newest first, all of them unless a limit is given. */
-export function listRuns(db: Connection, { issue, limit }: RunsQuery): readonly RunJson[] {
-  const rows = db
-    .prepare<[{ issue: string | null; limit: number }], RunRow>(RUNS)
-    .all({ issue: issue ?? null, limit: limit ?? -1 });
-  return rows.map(toJson);
+export function listRuns(db: Connection, query: RunsQuery): readonly RunJson[] {
+  const { sql, values } = runsStatement(query);
+  return db.prepare<[Readonly<Record<string, string | number>>], RunRow>(sql).all(values).map(toJson);
+}
+
+/** One run; null when there is none of this id. */
+export function findRun(db: Connection, run: string): RunJson | null {
+  const row = db.prepare<[object], RunRow>(runsSql(["run_id = @run"])).get({ run, limit: 1 });
+  return row === undefined ? null : toJson(row);
+}
+
+/** The statement of a page and its values: only the filters that are asked for, so that each finds its index. */
+export function runsStatement({ issue, outcome, before, limit }: RunsQuery): {
+  readonly sql: string;
+  readonly values: Readonly<Record<string, string | number>>;
+} {
+  const where: string[] = [];
+  const values: Record<string, string | number> = { limit: limit ?? -1 };
+  if (issue !== undefined) {
+    where.push("(issue_identifier = @issue OR issue_id = @issue)");
+    values["issue"] = issue;
+  }
+  if (outcome === "running") where.push("ended_at IS NULL");
+  else if (outcome !== undefined) {
+    where.push("outcome = @outcome");
+    values["outcome"] = outcome;
+  }
+  if (before !== undefined) {
+    where.push("(started_at, rowid) < (SELECT started_at, rowid FROM runs WHERE run_id = @before)");
+    values["before"] = before;
+  }
+  return { sql: runsSql(where), values };
 }

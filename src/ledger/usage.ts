@@ -2,6 +2,7 @@
 import { costOfAll, roundUsd, type Prices } from "../domain/price.ts";
 import { addTokens, NO_TOKENS, totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { Connection } from "./database.ts";
+import { TURNS_BEGUN } from "./run-list.ts";
 import { utcDay } from "./tokens.ts";
 
 export interface UsageQuery {
@@ -55,8 +56,9 @@ interface Growth extends TokenCounts {
 
 const SPANS = `
   SELECT r.issue_id, COALESCE(i.identifier, r.issue_identifier) AS identifier, r.started_at, r.ended_at,
-    MAX(r.turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = r.run_id AND t.turn_id IS NOT NULL)) AS turns,
-    MAX(r.started_at, COALESCE((SELECT MAX(e.at) FROM events AS e WHERE e.run_id = r.run_id), 0)) AS last_at
+    ${TURNS_BEGUN},
+    CASE WHEN r.ended_at IS NULL THEN MAX(r.started_at, COALESCE(
+      (SELECT e.at FROM events AS e WHERE e.run_id = r.run_id ORDER BY e.id DESC LIMIT 1), 0)) ELSE 0 END AS last_at
   FROM runs AS r LEFT JOIN issues AS i USING (issue_id)`;
 
 const GROWTH = `

@@ -1,0 +1,104 @@
+/** Pages of what agents did, in the order of their sequence numbers: the same numbers that a live listener is told. */
+import type { JsonValue } from "../domain/issue.ts";
+import { jsonSchema, parseRow } from "./claim-schema.ts";
+import type { Connection } from "./database.ts";
+
+/** What an event stands for, in full (capped); untrusted text. The fields of `data` by kind: docs/ledger.md. */
+export interface ItemJson {
+  readonly thread_id: string;
+  /** Null where the agent named none. */
+  readonly turn_id: string | null;
+  readonly item_id: string;
+  readonly kind: string;
+  readonly data: JsonValue;
+}
+
+export interface EventEntryJson {
+  /** Rises, with gaps; never given out twice. */
+  readonly sequence: number;
+  readonly run_id: string;
+  readonly issue_id: string;
+  readonly at: string;
+  readonly event: string;
+  readonly message: string | null;
+  readonly item: ItemJson | null;
+}
+
+export interface EventsQuery {
+  readonly run?: string;
+  /** The issue's id. */
+  readonly issue?: string;
+  /** The first ones after this sequence number: what a reader asks who goes on where it stopped. */
+  readonly after?: number;
+  /** The last ones before this sequence number. Without `after` and `before`: the newest. */
+  readonly before?: number;
+  /** Defaults to 100, is 1000 at most. */
+  readonly limit?: number;
+}
+
+const DEFAULT_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+interface EventRow {
+  readonly id: number;
+  readonly run_id: string;
+  readonly issue_id: string;
+  readonly at: number;
+  readonly event: string;
+  readonly message: string | null;
+  readonly thread_id: string | null;
+  readonly turn_id: string | null;
+  readonly item_id: string | null;
+  readonly kind: string | null;
+  readonly data: string | null;
+}
+
+/** Oldest first, whatever was asked for. */
+export function listEvents(db: Connection, query: EventsQuery): readonly EventEntryJson[] {
+  const { sql, values } = eventsStatement(query);
+  const rows = db.prepare<[Readonly<Record<string, string | number>>], EventRow>(sql).all(values).map(toJson);
+  return query.after === undefined ? rows.toReversed() : rows;
+}
+
+/** The statement of a page and its values: only the filters that are asked for, so that each finds its index. */
+export function eventsStatement({ run, issue, after, before, limit }: EventsQuery): {
+  readonly sql: string;
+  readonly values: Readonly<Record<string, string | number>>;
+} {
+  const where: string[] = [];
+  const values: Record<string, string | number> = {
+    limit: Math.min(MAX_LIMIT, Math.max(1, Math.trunc(limit ?? DEFAULT_LIMIT))),
+  };
+  const filter = (condition: string, name: string, value: string | number | undefined): void => {
+    if (value === undefined) return;
+    where.push(condition);
+    values[name] = value;
+  };
+  filter("e.run_id = @run", "run", run);
+  // A run has one issue: with both, the run's index alone is used.
+  filter("e.issue_id = @issue", "issue", run === undefined ? issue : undefined);
+  filter("e.id > @after", "after", after);
+  filter("e.id < @before", "before", before);
+  const filters = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
+  const sql = `
+    SELECT e.id, e.run_id, e.issue_id, e.at, e.event, e.message, i.thread_id, i.turn_id, i.item_id, i.kind, i.data
+    FROM events AS e LEFT JOIN items AS i ON i.id = e.id
+    ${filters} ORDER BY e.id ${after === undefined ? "DESC" : "ASC"} LIMIT @limit`;
+  return { sql, values };
+}
+
+function toJson(row: EventRow): EventEntryJson {
+  const { id, run_id, issue_id, at, event, message } = row;
+  return { sequence: id, run_id, issue_id, at: new Date(at).toISOString(), event, message, item: itemOf(row) };
+}
+
+function itemOf({ id, thread_id, turn_id, item_id, kind, data }: EventRow): ItemJson | null {
+  if (thread_id === null || item_id === null || kind === null || data === null) return null;
+  return {
+    thread_id,
+    turn_id: turn_id === "" ? null : turn_id,
+    item_id,
+    kind,
+    data: parseRow(jsonSchema, { table: "items", key: String(id), data }),
+  };
+}
