@@ -3,7 +3,6 @@ import { createCodexBackend } from "./agent/codex/backend.ts";
 import { checkAgentCommand } from "./agent/codex/command-check.ts";
 import type { Settings } from "./domain/settings.ts";
 import { createLocalHost } from "./host/local.ts";
-import type { Host } from "./host/port.ts";
 import { ApiServer } from "./http/server.ts";
 import { reachableSocketPath } from "./http/socket-path.ts";
 import { loadToken } from "./http/token.ts";
@@ -132,10 +131,9 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
   const workflow = new WorkflowWatcher({ path, descriptors: trackerDescriptors, env, clock, log, admit });
   const { settings } = workflow.load();
   await admit(settings);
-  const host = createLocalHost({ log, clock });
-  await checkAgentCommand(host, settings, env);
+  await checkAgentCommand(createLocalHost({ log, clock }), settings, env);
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
-  const orchestrator = await buildOrchestrator(options, { workflow, trackers, host, files, redactor }, unwind);
+  const orchestrator = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
   const server = await serveApi(options, { orchestrator, files, settings }, unwind);
   return { orchestrator, files, settings, server };
 }
@@ -143,7 +141,6 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
 interface Parts {
   readonly workflow: WorkflowWatcher;
   readonly trackers: Trackers;
-  readonly host: Host;
   readonly files: StateFiles;
   readonly redactor: Redactor;
 }
@@ -151,7 +148,7 @@ interface Parts {
 /** Takes the locks and opens the ledger; from here on this daemon is the one owner of its state. */
 async function buildOrchestrator(
   { clock, log, env, version }: DaemonOptions,
-  { workflow, trackers, host, files, redactor }: Parts,
+  { workflow, trackers, files, redactor }: Parts,
   unwind: AsyncDisposableStack,
 ): Promise<Orchestrator> {
   const { settings } = workflow.current();
@@ -159,6 +156,7 @@ async function buildOrchestrator(
   const ledger = openLedger({ path: files.ledger, clock, log, redact: (text) => redactor.text(text) });
   unwind.defer(() => ledger.close());
   const salvageDir = files.salvage;
+  const host = createLocalHost({ log, clock, owner: ledger.id });
   const workspaces = createWorkspaces({ host, ledgerId: ledger.id, log, clock, baseEnv: env, salvageDir });
   await workspaces.checkRoot(settings.workspace.root);
   const retention = new SalvageRetention({ dir: salvageDir, clock, log });

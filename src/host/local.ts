@@ -5,9 +5,10 @@ import { systemClock, type Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { AgentProcess, Host, ProcessIdentity, SpawnRequest } from "./port.ts";
 import { createProcessTable } from "./process-table.ts";
-import { createRunTree, type TreeDeps } from "./process-tree.ts";
+import { OWNER_VARIABLE } from "./login-shell.ts";
+import { createProcessTree, createRunTree, type ProcessTree, type TreeDeps } from "./process-tree.ts";
 import { runScript } from "./script.ts";
-import { exitAfterEnd, startShell } from "./shell.ts";
+import { exitAfterEnd, startShell, type ShellDeps } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
 import { createTail } from "./tail.ts";
 
@@ -20,6 +21,8 @@ export interface LocalHostDeps {
   readonly log: Log;
   /** Paces the stop ladder. Real processes need real time, so this is for a caller that knows. */
   readonly clock?: Clock;
+  /** Id of the ledger whose daemon this is: everything that it starts carries it. */
+  readonly owner?: string;
 }
 
 /** A pipe that breaks because the child is gone is no news: `exited` tells it. */
@@ -27,7 +30,7 @@ function ignoreErrors(stream: Readable | Writable, log: Log): void {
   stream.on("error", (error) => log.debug({ err: errorMessage(error) }, "child pipe closed"));
 }
 
-async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentProcess> {
+async function spawn(request: SpawnRequest, context: ShellDeps): Promise<AgentProcess> {
   const shell = await startShell(request, "pipe", context);
   const { identity, exited } = shell;
   const { stdin, stdout, stderr } = shell.child;
@@ -61,19 +64,25 @@ async function spawn(request: SpawnRequest, context: TreeDeps): Promise<AgentPro
   };
 }
 
-async function reap(identity: ProcessIdentity, context: TreeDeps): Promise<number> {
-  const tree = createRunTree(identity, context);
+/** A leader that is certainly gone: everything since the machine's start is looked at. */
+const NO_LEADER = { pid: 0, startTime: "" };
+
+async function end(tree: ProcessTree, context: TreeDeps): Promise<number> {
   await endTree(tree, context);
   return tree.ended();
 }
 
 /** Runs commands here. */
-export function createLocalHost({ log, clock = systemClock }: LocalHostDeps): Host {
-  const context: TreeDeps = { table: createProcessTable(), clock, log };
+export function createLocalHost({ log, clock = systemClock, owner }: LocalHostDeps): Host {
+  const context: ShellDeps = { table: createProcessTable(), clock, log, owner: owner ?? null };
   return {
     name: "local",
     spawn: (request) => spawn(request, context),
     runScript: (request) => runScript(request, context),
-    reap: (identity) => reap(identity, context),
+    reap: (identity: ProcessIdentity) => end(createRunTree(identity, context), context),
+    reapAll: async () => {
+      if (owner === undefined) return 0;
+      return end(createProcessTree(NO_LEADER, `${OWNER_VARIABLE}=${owner}`, context), context);
+    },
   };
 }

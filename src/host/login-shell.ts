@@ -3,6 +3,9 @@
 /** Carried by everything that a run starts, so that it can be found again wherever it went. */
 export const MARKER_VARIABLE = "SYMPHONY_RUN_MARKER";
 
+/** Carried by everything that any daemon of one ledger starts, whatever the run: what is left of a killed one is found by it. */
+export const OWNER_VARIABLE = "SYMPHONY_LEDGER_ID";
+
 /**
  * Variables of the profile that a command keeps besides PATH: directories of tool chains, never credentials. Everything else
  * that a profile exports stays a plain shell variable, which the command may use and its children don't see.

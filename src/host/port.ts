@@ -68,4 +68,9 @@ export interface Host {
    * marker. A decoy with a recycled pid is never touched. Resolves with the number of processes ended when none is left.
    */
   reap(identity: ProcessIdentity): Promise<number>;
+  /**
+   * Ends whatever an earlier daemon of the same ledger started, known to the ledger or not, in one look at all processes. Only before
+   * this host has started anything. Resolves with the number of processes ended when none is left.
+   */
+  reapAll(): Promise<number>;
 }

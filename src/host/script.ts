@@ -6,8 +6,8 @@ import { errorMessage } from "../domain/errors.ts";
 import type { Clock } from "../lib/clock.ts";
 import { openOutputPipe } from "./output-pipe.ts";
 import type { ScriptRequest, ScriptResult } from "./port.ts";
-import { createProcessTree, type TreeDeps } from "./process-tree.ts";
-import { exitAfterEnd, startShell, type StartedShell } from "./shell.ts";
+import { createProcessTree } from "./process-tree.ts";
+import { exitAfterEnd, startShell, type ShellDeps, type StartedShell } from "./shell.ts";
 import { endTree } from "./stop-ladder.ts";
 import { createTail } from "./tail.ts";
 
@@ -47,7 +47,7 @@ async function drain(output: Readable, clock: Clock): Promise<void> {
 }
 
 /** Runs a script; see {@link ScriptRequest}. A background process doesn't outlive its script. */
-export async function runScript(request: ScriptRequest, context: TreeDeps): Promise<ScriptResult> {
+export async function runScript(request: ScriptRequest, context: ShellDeps): Promise<ScriptResult> {
   const { script, cwd, marker } = request;
   // Its tree has a mark of its own: a run's agent carries the run's marker too, and may be alive now.
   const scriptId = randomUUID();

@@ -2,11 +2,17 @@
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { statSync } from "node:fs";
 import { AppError, errorMessage } from "../domain/errors.ts";
-import { loginShell } from "./login-shell.ts";
+import { loginShell, OWNER_VARIABLE } from "./login-shell.ts";
 import type { ProcessExit, ProcessIdentity, SpawnRequest } from "./port.ts";
 import { yieldToDaemon } from "./priority.ts";
 import type { ProcessTable } from "./process-table.ts";
 import type { TreeDeps } from "./process-tree.ts";
+
+/** What a command is started with. */
+export interface ShellDeps extends TreeDeps {
+  /** Ledger of the daemon that starts it; null before there is one. */
+  readonly owner: string | null;
+}
 
 /** A started bash. */
 export interface StartedShell {
@@ -42,8 +48,14 @@ function startError(request: { readonly cwd: string }, error: unknown): AppError
 }
 
 /** Starts bash as the leader of a new session and learns who it is before anything else happens. */
-export async function startShell(request: SpawnRequest, stdio: StdioOptions, context: TreeDeps): Promise<StartedShell> {
-  const shell = loginShell(request.command, request.env, request.marker);
+export async function startShell(
+  request: SpawnRequest,
+  stdio: StdioOptions,
+  context: ShellDeps,
+): Promise<StartedShell> {
+  const { owner } = context;
+  const env = owner === null ? request.env : { ...request.env, [OWNER_VARIABLE]: owner };
+  const shell = loginShell(request.command, env, request.marker);
   let child: ChildProcess;
   try {
     child = spawn(shell.file, shell.args, {

@@ -2,17 +2,15 @@
 import type { AgentBackend, AgentCheck } from "../agent/port.ts";
 import { errorMessage } from "../domain/errors.ts";
 import type { Settings } from "../domain/settings.ts";
-import type { Host } from "../host/port.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Event } from "../scheduler/events.ts";
 
 export interface AgentWatchDeps {
   readonly backend: AgentBackend;
-  readonly host: Host;
   readonly clock: Clock;
   readonly log: Log;
-  /** Names the look's process: a ledger has one daemon, so whatever carries its mark at boot is left over. */
+  /** Part of the look's marker, so that no two daemons share one. */
   readonly ledgerId: string;
   settings(): Settings;
   post(event: Event): void;
@@ -43,11 +41,6 @@ export class AgentWatch {
     return this.#status;
   }
 
-  /** Ends the process of a look that a killed daemon left. Before the first look. */
-  async reap(): Promise<void> {
-    await this.#deps.host.reap({ pid: 0, processGroup: 0, startTime: "", marker: this.#marker });
-  }
-
   /** Looks in the background, unless this agent with these settings was looked at already. */
   look(): void {
     const { codex } = this.#deps.settings();
@@ -73,7 +66,7 @@ export class AgentWatch {
         settings: now,
         cwd: now.workspace.root,
         runMarker: this.#marker,
-        // Nothing to write: the marker is known before the process is.
+        // Nothing to write: what a killed daemon leaves is found by its ledger.
         spawned: () => undefined,
         signal,
       });

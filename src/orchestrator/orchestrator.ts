@@ -86,7 +86,7 @@ export class Orchestrator implements Service {
     this.#live = new LiveRuns(ledger.totals());
     this.#budgets = new BudgetWatch({ clock, log, ledger, post, budget: () => workflow.current().settings.budget });
     const settings = () => workflow.current().settings;
-    this.#agent = new AgentWatch({ backend, host: deps.host, clock, log, ledgerId: ledger.id, settings, post });
+    this.#agent = new AgentWatch({ backend, clock, log, ledgerId: ledger.id, settings, post });
     this.#runs = new Runs({
       workspaces,
       backend,
@@ -132,7 +132,7 @@ export class Orchestrator implements Service {
     if (this.#started) return;
     this.#started = true;
     const { workflow, ledger } = this.#deps;
-    await Promise.all([reapOrphans(this.#deps), this.#agent.reap()]);
+    await reapOrphans(this.#deps);
     const durable = ledger.loadState();
     this.#loop.post({ kind: "boot", durable });
     const early = this.#early ?? [];

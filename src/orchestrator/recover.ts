@@ -25,4 +25,7 @@ export async function reapOrphans({ host, clock, log, ledger }: RecoverDeps): Pr
       }
     }),
   );
+  // A hook of a clean-up has no run, and a ledger that was restored from a backup doesn't know the newest ones.
+  const others = await host.reapAll();
+  if (others > 0) log.warn({ processes: others }, "ended processes that an earlier daemon of this ledger left");
 }

@@ -62,6 +62,7 @@ export class ScriptedAppServer {
       return Promise.resolve({ exitCode: 0, timedOut: false, aborted: false, output: "" });
     },
     reap: () => Promise.resolve(0),
+    reapAll: () => Promise.resolve(0),
   };
 
   /** Replaces the answer to a method. */

@@ -157,6 +157,7 @@ export function createTranscriptHost(entries: readonly Entry[]): TranscriptHost 
     },
     runScript: () => Promise.resolve({ exitCode: 0, timedOut: false, aborted: false, output: "" }),
     reap: () => Promise.resolve(0),
+    reapAll: () => Promise.resolve(0),
   };
   return { host, sent: () => replay.sent, answers: () => replay.answers, crash: finish };
 }
