@@ -89,6 +89,8 @@ export interface RunJournal {
     readonly issueId: IssueId;
     readonly total: TokenCounts;
     readonly subAgent: boolean;
+    /** The total is a turn's of an earlier run. */
+    readonly replayed: boolean;
     readonly model: string | null;
     readonly at: number;
   }): TokenCounts;

@@ -13,6 +13,7 @@ import { runId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import { failed, type RunResult } from "../domain/outcome.ts";
 import type { HookSettings } from "../domain/settings.ts";
+import type { TokenCounts } from "../domain/tokens.ts";
 import type { Ledger } from "../ledger/port.ts";
 import { systemClock } from "../lib/clock.ts";
 import { parseTemplate } from "../workflow/template.ts";
@@ -23,6 +24,10 @@ import type { Run, RunRequest } from "./run-port.ts";
 const issue = makeIssue("ENG-7", { state: "In Progress" });
 const ID = runId("run-1");
 const LIMIT = { class: "usage_limit", message: "limit", retryable: true, freshThread: false, resetsAt: 5 } as const;
+
+function counts(input: number): TokenCounts {
+  return { input, cachedInput: 0, output: 0, reasoning: 0 };
+}
 
 let place: LedgerPlace;
 let ledger: Ledger;
@@ -205,6 +210,32 @@ describe("a thread that is resumed", () => {
     expect(turn.request.prompt).toContain("linear_graphql (call 3)");
     run.stop("shutdown");
     expect((await run.done).threadId).toBe("thread-7");
+  });
+});
+
+describe("token totals of a resumed thread", () => {
+  it("that an earlier turn reached are never counted twice, and what follows is counted whole", async () => {
+    const next = backend.nextTurn();
+    const run = start({ request: { threadId: "thread-7" } });
+    const turn = await next;
+    const usage = { turn: 1, threadId: "thread-7", issueId: issue.id, subAgent: false, model: null, at: 1 };
+    ledger.recordTokens({ ...usage, runId: ID, total: counts(100) });
+    // The crash has cost the source its newest figures: 100 is what was counted, 80 is what it knows.
+    for (const [input, replayed] of [
+      [80, true],
+      [95, false],
+    ] as const) {
+      backend.sessions[0]?.listener.event({
+        kind: "tokens",
+        threadId: "thread-7",
+        total: counts(input),
+        subAgent: false,
+        replayed,
+      });
+    }
+    expect(ledger.totals().tokens.input).toBe(115);
+    turn.end({ kind: "interrupted" });
+    await run.done;
   });
 });
 

@@ -32,9 +32,9 @@ export function createSessionListener(deps: SessionListenerDeps): SessionListene
       deps.turnStarted();
     }
     if (event.kind === "tokens") {
-      const { total, subAgent } = event;
-      const usage = { runId, turn: deps.turn(), threadId: event.threadId, issueId: issue.id, total, subAgent, model };
-      listener.tokens(journal.recordTokens({ ...usage, at: clock.now() }), model);
+      const { kind: _, ...report } = event;
+      const usage = { ...report, runId, turn: deps.turn(), issueId: issue.id, model, at: clock.now() };
+      listener.tokens(journal.recordTokens(usage), model);
     }
   }
 

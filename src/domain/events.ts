@@ -71,6 +71,8 @@ export type AgentEventBody =
       readonly total: TokenCounts;
       /** A sub-agent's thread: its tokens are not inside the run's own thread total (measured). */
       readonly subAgent: boolean;
+      /** A turn of an earlier session reached it: an app-server repeats the old total after a resume. */
+      readonly replayed: boolean;
     }
   | { readonly kind: "rate_limits"; readonly limits: Readonly<Record<string, unknown>> }
   | { readonly kind: "notification"; readonly method: string }

@@ -6,6 +6,7 @@ import { readNotice, type Notice } from "./notices.ts";
 import type { Projector } from "./projector.ts";
 import type { Questions } from "./questions.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import { stringAt } from "./reading.ts";
 import type { Requests } from "./requests.ts";
 import type { TokenReader } from "./tokens.ts";
 import type { Turns } from "./turns.ts";
@@ -33,6 +34,9 @@ export class Router {
   readonly #deps: RouterDeps;
   /** Null until the thread is known; what comes before is kept, because its owner can't be told yet. */
   #threadId: string | null = null;
+  #resumed = false;
+  /** On any thread, while this session lives: what is told of another turn is an earlier session's. */
+  readonly #startedTurns = new Set<string>();
   #early: (readonly [method: string, params: unknown])[] = [];
   #toldAt = Number.NEGATIVE_INFINITY;
   #toldOpen = 0;
@@ -42,8 +46,9 @@ export class Router {
   }
 
   /** Names the session's thread. A reply and what follows it may come in one chunk, and the reply is taken last. */
-  bind(threadId: string): void {
+  bind(threadId: string, { resumed }: { readonly resumed: boolean }): void {
     this.#threadId = threadId;
+    this.#resumed = resumed;
     const early = this.#early;
     this.#early = [];
     for (const [method, params] of early) this.route(method, params);
@@ -76,7 +81,9 @@ export class Router {
     switch (notice.kind) {
       case "tokens": {
         const report = tokens.read(notice.params);
-        if (report !== null) emit({ kind: "tokens", ...report, subAgent: report.threadId !== this.#threadId });
+        if (report === null) return;
+        const subAgent = report.threadId !== this.#threadId;
+        emit({ kind: "tokens", ...report, subAgent, replayed: this.#isReplay(stringAt(notice.params, "turnId")) });
         return;
       }
       case "rate_limits": {
@@ -101,6 +108,9 @@ export class Router {
   #track(notice: Extract<Notice, { threadId: string }>): void {
     const { work, requests, turns } = this.#deps;
     switch (notice.kind) {
+      case "turn_started":
+        this.#startedTurns.add(notice.turnId);
+        return;
       case "item_started":
         requests.itemStarted(notice.item);
         if (isWork(notice.item.type) && !turns.isLate(notice.turnId)) work.open(notice.threadId, notice.item.id);
@@ -115,6 +125,11 @@ export class Router {
       default:
         return;
     }
+  }
+
+  #isReplay(turnId: string | null): boolean {
+    if (!this.#resumed || turnId === null) return false;
+    return !this.#startedTurns.has(turnId) && !this.#deps.turns.isOwn(turnId);
   }
 
   #project(notice: Notice): void {

@@ -286,4 +286,40 @@ describe("resuming", () => {
       { threadId: THREAD, total: { input: 70, output: 7 }, subAgent: false },
     ]);
   });
+
+  it("calls a total of an earlier process's turn a repetition, however late it comes, and those of its own turns not", async () => {
+    const my = codexBench();
+    const usage = (turnId: string, inputTokens: number, threadId = THREAD): Readonly<Record<string, unknown>> => ({
+      threadId,
+      turnId,
+      tokenUsage: { total: { inputTokens, outputTokens: 1 } },
+    });
+    const session = await my.open({ threadId: THREAD });
+    const { end, id } = await begin(my, session);
+    my.server.notify("thread/tokenUsage/updated", usage("of-before", 70));
+    my.server.notify("thread/tokenUsage/updated", usage(id, 90));
+    my.server.notify("turn/started", { threadId: "child", turn: { id: "child-turn" } });
+    my.server.notify("thread/tokenUsage/updated", usage("child-turn", 5, "child"));
+    my.server.notify("thread/tokenUsage/updated", usage("child-of-before", 4, "other"));
+    my.server.endTurn(id, "completed");
+    await end;
+    my.server.notify("thread/tokenUsage/updated", usage(id, 95));
+    await until("all are told", () => my.recorder.of("tokens").length === 5);
+    expect(my.recorder.of("tokens").map(({ total, replayed }) => [total.input, replayed])).toEqual([
+      [70, true],
+      [90, false],
+      [5, false],
+      [4, true],
+      [95, false],
+    ]);
+  });
+
+  it("never calls a fresh thread's total a repetition", async () => {
+    const my = codexBench();
+    await my.open();
+    const params = { turnId: "unheard-of", tokenUsage: { total: { inputTokens: 3, outputTokens: 1 } } };
+    my.server.notify("thread/tokenUsage/updated", params);
+    await until("it is told", () => my.recorder.of("tokens").length === 1);
+    expect(my.recorder.of("tokens")).toMatchObject([{ replayed: false }]);
+  });
 });

@@ -170,7 +170,7 @@ export class CodexSession implements AgentSession {
     this.#resumed = thread.resumed;
     this.#emit({ kind: "session_started", ...thread, agentVersion: this.#agentVersion });
     // Now what came before the thread was known: it belongs to a session that has started.
-    router.bind(thread.threadId);
+    router.bind(thread.threadId, thread);
   }
 
   runTurn(turn: TurnRequest): Promise<TurnEnd> {

@@ -9,6 +9,7 @@ import type { TurnEnd } from "../port.ts";
 import type { Channel } from "./channel.ts";
 import { failureOfEnd, failureOfRequest, failureOfTurn, isNoActiveTurn } from "./failures.ts";
 import { interruptAndClean } from "./interrupt.ts";
+import type { RequestMethod } from "./manifest.ts";
 import type { Notice, TurnView } from "./notices.ts";
 import type { TurnSteerParams } from "./protocol.ts";
 import { objectAt, stringAt } from "./reading.ts";
@@ -76,6 +77,11 @@ export class Turns {
     this.#queue.push(turn);
     void this.#begin(turn, start, previous);
     return turn.end;
+  }
+
+  /** Whether the turn was asked for here; the newest that ended are remembered. */
+  isOwn(turnId: string): boolean {
+    return this.#active?.id === turnId || this.#ended.has(turnId);
   }
 
   /** Whether a notice belongs to a turn that is over: background commands go on telling about themselves. */
@@ -233,7 +239,7 @@ export class Turns {
     if (this.#ended.size > MAX_REMEMBERED_TURNS && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  #request(method: string, params: unknown): Promise<unknown> {
+  #request(method: RequestMethod, params: unknown): Promise<unknown> {
     return this.#deps.channel.request(method, params, this.#deps.settings.codex.readTimeoutMs);
   }
 
