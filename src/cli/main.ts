@@ -82,6 +82,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
   addLedger(program, done);
   addControls(program, done);
   addDemo(program, done);
+  addProtocol(program, done);
   return program;
 }
 
@@ -203,6 +204,21 @@ function span(text: string): number {
   const spanMs = parseDuration(text);
   if (spanMs === null) throw new InvalidArgumentError("It must be hours, days or weeks: 12h, 30d, 8w.");
   return spanMs;
+}
+
+function addProtocol(program: Command, done: (exitCode: number) => void): void {
+  program
+    .command("protocol")
+    .description("the agent's protocol")
+    .command("check")
+    .description("what moved in an installed codex of what the daemon sends and reads; 1 when anything did")
+    .option("--codex <path>", "the program", "codex")
+    .option("--json", "one JSON value and nothing else")
+    .action(async (_options, command: Command) => {
+      const { codex = "codex", json = false } = nearestOptions(command);
+      const { checkProtocol } = await import("./protocol.ts");
+      done(await checkProtocol({ codex, json }));
+    });
 }
 
 function positiveCount(text: string): number {

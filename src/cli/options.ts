@@ -16,6 +16,7 @@ export interface Given {
   readonly by?: "issue" | "day";
   readonly keep?: boolean;
   readonly dir?: string;
+  readonly codex?: string;
   /** Milliseconds. */
   readonly olderThan?: number | null;
 }

@@ -20,10 +20,10 @@ class Bench {
   readonly noticed: string[] = [];
   readonly noise: string[] = [];
   readonly faults: unknown[] = [];
-  readonly channel: Channel;
+  readonly channel: Channel<string>;
 
   constructor(options: Partial<ChannelOptions> = {}) {
-    this.channel = new Channel({
+    this.channel = new Channel<string>({
       clock: this.clock,
       random: () => 0.5,
       write: (line) => void this.sent.push(JSON.parse(line) as Sent),

@@ -2,6 +2,7 @@
 import { AppError, errorMessage } from "../../domain/errors.ts";
 import type { Clock, Timer } from "../../lib/clock.ts";
 import { LineReader } from "./lines.ts";
+import type { RequestMethod } from "./manifest.ts";
 import { INTERNAL_ERROR, parseLine, RpcError, type Incoming, type RequestId } from "./wire.ts";
 
 /** "Server overloaded; retry later." */
@@ -50,9 +51,9 @@ interface Call {
 /**
  * Few requests in flight, each with a deadline of its own that starts when it is asked for; an overloaded server is asked again
  * with jitter inside that deadline. Every inbound request gets exactly one answer. `close` fails everything that is pending with
- * one reason; afterwards nothing is written and nothing is read.
+ * one reason; afterwards nothing is written and nothing is read. What it asks for is a method of the manifest.
  */
-export class Channel {
+export class Channel<Method extends string = RequestMethod> {
   readonly #options: ChannelOptions;
   readonly #reader: LineReader;
   readonly #random: () => number;
@@ -91,7 +92,7 @@ export class Channel {
    * Asks and waits. Rejects with RpcError (the other side said no), AppError `response_timeout` (no answer within `deadlineMs`),
    * or the reason that the channel was closed with.
    */
-  request(method: string, params: unknown, deadlineMs: number): Promise<unknown> {
+  request(method: Method, params: unknown, deadlineMs: number): Promise<unknown> {
     if (this.#closed !== null) return Promise.reject(this.#closed);
     return new Promise((resolve, reject) => {
       const deadline = this.#options.clock.setTimer(deadlineMs, () => this.#expire(call, deadlineMs));

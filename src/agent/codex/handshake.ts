@@ -1,7 +1,8 @@
 /** The opening of a connection: who we are, what we want to hear, and which version answers. */
 import { AppError } from "../../domain/errors.ts";
 import type { Channel } from "./channel.ts";
-import { UNUSED_NOTIFICATIONS, type InitializeParams } from "./protocol.ts";
+import { MANIFEST } from "./manifest.ts";
+import type { InitializeParams } from "./protocol.ts";
 import { stringAt } from "./reading.ts";
 
 const CLIENT_NAME = "symphony";
@@ -23,7 +24,7 @@ export async function shakeHands(request: HandshakeRequest): Promise<string | nu
   const { channel, clientVersion, experimentalApi, deadlineMs } = request;
   const params: InitializeParams = {
     clientInfo: { name: CLIENT_NAME, title: "Symphony", version: clientVersion },
-    capabilities: { experimentalApi, optOutNotificationMethods: UNUSED_NOTIFICATIONS },
+    capabilities: { experimentalApi, optOutNotificationMethods: MANIFEST.unused },
   };
   const reply = await channel.request("initialize", params, deadlineMs);
   const version = agentVersion(stringAt(reply, "userAgent"));

@@ -2,6 +2,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { isNoActiveTurn } from "./failures.ts";
+import type { RequestMethod } from "./manifest.ts";
 import type { ActiveTurn } from "./turn.ts";
 
 /** An interrupt takes 28 to 60 ms (measured); after this long the turn is given up, whatever the server says. */
@@ -15,7 +16,7 @@ export interface Interruption {
   readonly threadId: string;
   readonly clock: Clock;
   readonly log: Log;
-  request(method: string, params: unknown): Promise<unknown>;
+  request(method: RequestMethod, params: unknown): Promise<unknown>;
   /** Ends the turn here, whatever the server does. */
   end(turn: ActiveTurn): void;
 }

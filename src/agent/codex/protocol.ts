@@ -74,26 +74,3 @@ export interface DynamicToolReply {
   readonly contentItems: readonly { readonly type: "inputText"; readonly text: string }[];
   readonly success: boolean;
 }
-
-/**
- * Notifications that we have no use for, by exact name (wildcards are ignored, unknown names accepted). The deltas of messages,
- * summaries and command output stay: they are the only sign of life of a long answer or command.
- */
-export const UNUSED_NOTIFICATIONS: readonly string[] = [
-  "account/updated",
-  "app/list/updated",
-  "fs/changed",
-  "item/fileChange/outputDelta",
-  "item/fileChange/patchUpdated",
-  "item/reasoning/summaryPartAdded",
-  "rawResponseItem/completed",
-  "remoteControl/status/changed",
-  "skills/changed",
-  "thread/goal/cleared",
-  "thread/goal/updated",
-  "thread/name/updated",
-  "thread/prediction/updated",
-  "thread/queue/changed",
-  "thread/readState/changed",
-  "turn/diff/updated",
-];

@@ -9,6 +9,7 @@ import {
 } from "../../../test/fakes/transcript-host.ts";
 import { captureLog } from "../../../test/support/captured-log.ts";
 import { makeSettings } from "../../../test/support/issues.ts";
+import { unlisted } from "../../../test/support/manifest-paths.ts";
 import { until } from "../../../test/support/until.ts";
 import type { ApprovalPolicy } from "../../domain/settings.ts";
 import type { ToolResult } from "../../domain/tool.ts";
@@ -17,10 +18,24 @@ import type { AgentSession, SessionRequest, TurnEnd } from "../port.ts";
 import { createCodexBackend } from "./backend.ts";
 
 const sessions: AgentSession[] = [];
+const replays: { readonly host: TranscriptHost; readonly transcript: ReturnType<typeof readTranscript> }[] = [];
 
 afterEach(async () => {
   await Promise.all(sessions.splice(0).map((session) => session.close()));
+  for (const { host, transcript } of replays.splice(0)) expect(outsideManifest(host, transcript)).toEqual([]);
 });
+
+/** What was sent, and answered to the server's requests, that the protocol's manifest doesn't list: the check for drift misses it. */
+function outsideManifest(host: TranscriptHost, transcript: ReturnType<typeof readTranscript>): readonly string[] {
+  const asked = new Map(
+    transcript.flatMap(({ dir, msg }) => (dir === "recv" && msg.method !== undefined ? [[msg.id, msg.method]] : [])),
+  );
+  const sent = host
+    .sent()
+    .flatMap(({ method, message }) => (method === null ? [] : unlisted(method, "params", message.params)));
+  const answered = [...host.answers()].flatMap(([id, answer]) => unlisted(asked.get(id) ?? "?", "result", answer));
+  return [...sent, ...answered];
+}
 
 interface Replayed {
   readonly session: AgentSession;
@@ -33,6 +48,7 @@ interface Replayed {
 async function open(name: string, overrides: Partial<SessionRequest> = {}): Promise<Replayed> {
   const transcript = readTranscript(name);
   const host = createTranscriptHost(transcript);
+  replays.push({ host, transcript });
   const recorder = new SessionRecorder();
   const { log } = captureLog();
   const backend = createCodexBackend({
