@@ -50,10 +50,36 @@ test("the example names the key that it needs when that is not set", async () =>
   expect(error.message).toContain(`${path}:11: tracker.provider.api_key`);
 });
 
-test("the example hands work over to people: In Review is neither active nor terminal", async () => {
-  const { tracker, workspace } = load(await copyOf("WORKFLOW.example.md"), {
-    LINEAR_API_KEY: "lin_api_example",
-  }).settings;
-  expect([...tracker.activeStates, ...tracker.terminalStates]).not.toContain("In Review");
-  expect(workspace.root).toBe("/home/me/symphony-workspaces");
+const forLinear = shipped.filter((name) => name !== "workflows/local.md");
+
+test.each(forLinear)(
+  "%s hands work over to people: where it leaves an issue is neither active nor terminal",
+  async (name) => {
+    const { settings, prompt } = load(await copyOf(name), { LINEAR_API_KEY: "lin_api_example" });
+    const { activeStates, terminalStates } = settings.tracker;
+    const left = name === "workflows/triage.md" ? "Backlog" : "In Review";
+    expect([...activeStates, ...terminalStates]).not.toContain(left);
+    expect(renderPrompt(prompt, { issue: makeIssue("ENG-7"), attempt: null })).toContain(`to ${left}`);
+  },
+);
+
+test("the example is workflows/pull-request.md, explained", async () => {
+  const [example, plain] = await Promise.all(
+    ["WORKFLOW.example.md", "workflows/pull-request.md"].map(async (name) => {
+      const { settings, prompt } = load(await copyOf(name), { LINEAR_API_KEY: "lin_api_example" });
+      const { hooks } = settings;
+      const others = { ...settings, workflowPath: null, workflowDir: null, revision: null, hooks: null };
+      const words = renderPrompt(prompt, { issue: makeIssue("ENG-7"), attempt: 1 });
+      // A comment in a script is part of its text.
+      const scripts = Object.values(hooks).map((script) => String(script).replaceAll(/^ *#.*\n/gm, ""));
+      return { words, others, scripts };
+    }),
+  );
+  expect(example).toEqual(plain);
+});
+
+test("triage can read, and nothing else", async () => {
+  const { settings } = load(await copyOf("workflows/triage.md"), { LINEAR_API_KEY: "lin_api_example" });
+  expect(settings.codex.turnSandboxPolicy).toEqual({ type: "readOnly" });
+  expect(settings.hooks.afterRun).toBeNull();
 });
