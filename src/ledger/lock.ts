@@ -74,12 +74,33 @@ function takeFileLock(path: string): Database.Database {
   }
 }
 
+function isBusy(error: unknown): boolean {
+  return error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
+}
+
+/** Who holds the lock at `path`; null when nobody does, and then the file goes, or when its owner has only just come. */
+export function clearStaleLock(path: string): LockOwner | null {
+  if (held.has(path)) return self();
+  try {
+    const db = takeFileLock(path);
+    rmSync(path, { force: true });
+    db.close();
+    return null;
+  } catch (error) {
+    if (isBusy(error)) return readLockOwner(path);
+    throw error;
+  }
+}
+
 function inode(path: string): bigint | null {
   return statSync(path, { throwIfNoEntry: false, bigint: true })?.ino ?? null;
 }
 
-/** A lock on a file that somebody removed meanwhile guards nothing: it is given back and tried again. */
-function lockFile(path: string, what: string): Database.Database {
+/**
+ * Takes the lock at `path`, or throws AppError `already_running`, which says that its owner works on `what`. A lock on a file that
+ * somebody removed meanwhile guards nothing: it is given back and tried again.
+ */
+export function lockFile(path: string, what: string): Database.Database {
   if (held.has(path)) throw ownedByAnother(path, what);
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     closeSync(openSync(path, "a", 0o600));
@@ -88,8 +109,7 @@ function lockFile(path: string, what: string): Database.Database {
     try {
       db = takeFileLock(path);
     } catch (error) {
-      const isTaken = error instanceof Database.SqliteError && error.code.startsWith("SQLITE_BUSY");
-      throw isTaken ? ownedByAnother(path, what) : error;
+      throw isBusy(error) ? ownedByAnother(path, what) : error;
     }
     if (before !== null && before === inode(path)) {
       held.set(path, db);
@@ -100,7 +120,8 @@ function lockFile(path: string, what: string): Database.Database {
   throw new Error(`${path} is replaced all the time`);
 }
 
-function release(path: string, options: { readonly remove: boolean }): void {
+/** Gives back what {@link lockFile} has taken. */
+export function release(path: string, options: { readonly remove: boolean }): void {
   const db = held.get(path);
   if (db === undefined) return;
   // While it is still locked: whoever waits for it then notices that its file is gone.
