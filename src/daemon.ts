@@ -136,7 +136,7 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
   await checkAgentCommand(createLocalHost({ log, clock }), settings, env);
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
   const orchestrator = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
-  const server = await serveApi(options, { orchestrator, files, settings }, unwind);
+  const server = await serveApi(options, { orchestrator, files, settings, workflow }, unwind);
   return { orchestrator, files, settings, server };
 }
 
@@ -175,7 +175,12 @@ async function buildOrchestrator(
 /** The control socket always, TCP where a port is set: `--port` wins over `server.port`. */
 async function serveApi(
   options: DaemonOptions,
-  { orchestrator, files, settings }: Pick<Built, "orchestrator" | "files" | "settings">,
+  {
+    orchestrator,
+    files,
+    settings,
+    workflow,
+  }: Pick<Built, "orchestrator" | "files" | "settings"> & Pick<Parts, "workflow">,
   unwind: AsyncDisposableStack,
 ): Promise<ApiServer> {
   const port = options.port ?? settings.server.port;
@@ -184,7 +189,12 @@ async function serveApi(
   const reader = openLedgerReader(files.ledger, options.clock);
   unwind.defer(() => reader.close());
   const server = new ApiServer({
-    view: daemonView(orchestrator, reader, options.clock),
+    view: daemonView({
+      orchestrator,
+      ledger: reader,
+      clock: options.clock,
+      settings: () => workflow.current().settings,
+    }),
     log: options.log,
     socketPath: reachableSocketPath(files.socket, options.env),
     tcp:

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { captureLog } from "../../test/support/captured-log.ts";
+import { fakeView } from "../../test/support/fake-view.ts";
 import { ApiServer } from "./server.ts";
 import { reachableSocketPath } from "./socket-path.ts";
 import { loadToken } from "./token.ts";
-import type { DaemonView } from "./view.ts";
 
 interface Answer {
   readonly status: number;
@@ -17,7 +17,7 @@ interface Answer {
 
 const HOSTILE = '<script>alert("x")</script>';
 
-const view: DaemonView = {
+const view = fakeView({
   snapshot: () => ({
     generated_at: "2026-01-01T00:00:00.000Z",
     counts: { running: 1 },
@@ -26,7 +26,7 @@ const view: DaemonView = {
   }),
   issue: (identifier) => (["ENG-1", "state", "A B/C"].includes(identifier) ? { issue_identifier: identifier } : null),
   refresh: () => ({ queued: true, coalesced: false, requested_at: "2026-01-01T00:00:00.000Z", operations: ["poll"] }),
-};
+});
 
 let dir: string;
 let server: ApiServer;
@@ -107,6 +107,9 @@ describe("the API", () => {
     ["GET", "/api/v1/refresh", "POST"],
     ["DELETE", "/api/v1/ENG-1", "GET"],
     ["PUT", "/", "GET"],
+    ["GET", "/api/v1/issues/ENG-1/stop", "POST"],
+    ["POST", "/api/v1/issues/ENG-1/explain", "GET"],
+    ["GET", "/api/v1/pause", "POST"],
   ])("answers 405 to %s %s", async (method, path, allow) => {
     const answer = await ask(path, { method, headers: { authorization: `Bearer ${token}` } });
     expect([answer.status, errorCode(answer), answer.headers.allow]).toEqual([405, "method_not_allowed", allow]);
@@ -148,7 +151,7 @@ describe("the API", () => {
 
   it("refuses a body that is too large", async () => {
     const headers = { authorization: `Bearer ${token}` };
-    expect((await ask("/api/v1/refresh", { method: "POST", headers, body: "x".repeat(100_000) })).status).toBe(413);
+    expect((await ask("/api/v1/refresh", { method: "POST", headers, body: "x".repeat(300_000) })).status).toBe(413);
   });
 
   it("leaves the socket to its owner alone, and takes it away at the end", async () => {

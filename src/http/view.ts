@@ -1,7 +1,14 @@
 /** What the API shows and asks for, and how a running daemon answers. */
+import type { Settings } from "../domain/settings.ts";
+import type { IssueId } from "../domain/ids.ts";
+import { issueId } from "../domain/ids.ts";
 import type { LedgerReader } from "../ledger/queries.ts";
+import type { RunsQuery } from "../ledger/run-list.ts";
 import type { Clock } from "../lib/clock.ts";
+import { explanationJson, findKnownIssue, issuesJson, questionsJson, type Seen } from "../orchestrator/issue-lists.ts";
 import type { Orchestrator } from "../orchestrator/orchestrator.ts";
+import type { OperatorCommand, OperatorResult } from "../scheduler/events.ts";
+import { healthOf, readinessOf, type Health, type Readiness } from "./health.ts";
 
 /** A JSON value that is ready to be sent. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -20,19 +27,55 @@ export interface DaemonView {
   snapshot(): Json;
   /** One claimed issue by its identifier, or null. */
   issue(identifier: string): Json | null;
-  refresh(): RefreshAnswer;
+  /** Every ticket that is claimed or was listed by the last poll. */
+  issues(): Json;
+  /** Why it runs or doesn't; null for a ticket that is neither claimed nor listed. */
+  explain(identifier: string): Json | null;
+  questions(): Json;
+  runs(query: RunsQuery): Json;
+  usage(by: "issue" | "day"): Json;
+  health(): Health;
+  readiness(): Readiness;
+  /** Claimed, listed, or known from earlier runs; null for any other. */
+  issueId(identifier: string): IssueId | null;
+  operate(command: OperatorCommand): OperatorResult;
+  refresh(): RefreshAnswer | Extract<OperatorResult, { accepted: false }>;
+}
+
+export interface ViewDeps {
+  readonly orchestrator: Orchestrator;
+  readonly ledger: LedgerReader;
+  readonly clock: Clock;
+  /** Those in force. */
+  settings(): Settings;
 }
 
 /** The view of a running daemon. */
-export function daemonView(orchestrator: Orchestrator, ledger: LedgerReader, clock: Clock): DaemonView {
+export function daemonView({ orchestrator, ledger, clock, settings }: ViewDeps): DaemonView {
+  const seen = (): Seen => ({ state: orchestrator.state, settings: settings(), now: clock.now() });
   return {
     snapshot: () => orchestrator.snapshot(),
     issue: (identifier) => orchestrator.issue(identifier, ledger),
+    issues: () => issuesJson(seen()),
+    explain: (identifier) => explanationJson(identifier, seen()),
+    questions: () => questionsJson(orchestrator.state),
+    runs: (query) => ({ runs: ledger.runs(query) }),
+    usage: (by) => ({ ...ledger.usage({ by, prices: settings().budget.prices }) }),
+    health: () => healthOf(orchestrator.snapshot()),
+    readiness: () => readinessOf(orchestrator.snapshot()),
+    issueId(identifier) {
+      const known = findKnownIssue(orchestrator.state, identifier);
+      if (known !== null) return known.id;
+      const earlier = ledger.issueByIdentifier(identifier);
+      return earlier === null ? null : issueId(earlier.issue_id);
+    },
+    operate: (command) => orchestrator.operate(command),
     refresh() {
       const now = clock.now();
       const { polling, nextPollAt } = orchestrator.state;
       const coalesced = polling !== null || nextPollAt <= now;
-      orchestrator.operate({ kind: "refresh" });
+      const result = orchestrator.operate({ kind: "refresh" });
+      if (!result.accepted) return result;
       return { queued: true, coalesced, requested_at: new Date(now).toISOString(), operations: ["poll", "reconcile"] };
     },
   };

@@ -2,6 +2,7 @@ import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { captureLog, type CapturedLog } from "../../test/support/captured-log.ts";
+import { fakeView } from "../../test/support/fake-view.ts";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { makeTempDir } from "../../test/support/temp-dir.ts";
 import { WebhookVerifier } from "../tracker/linear/webhook.ts";
@@ -23,7 +24,7 @@ beforeEach(async () => {
   const dir = await makeTempDir();
   removeDir = () => dir.dispose();
   server = new ApiServer({
-    view: { snapshot: () => ({}), issue: () => null, refresh: () => expect.fail("no refresh was asked for") },
+    view: fakeView(),
     log: log.log,
     socketPath: join(dir.path, "control.sock"),
     tcp: { host: "127.0.0.1", port: 0, token: "the-token", openRefresh: false },

@@ -14,6 +14,7 @@ import { initialState } from "../../src/scheduler/state.ts";
 import type { Tracker } from "../../src/tracker/port.ts";
 import { ApiServer } from "../../src/http/server.ts";
 import { captureLog } from "../support/captured-log.ts";
+import { fakeView } from "../support/fake-view.ts";
 import { makeIssue, makeSettings } from "../support/issues.ts";
 import { driverIn } from "../support/scheduler.ts";
 import { makeTempDir } from "../support/temp-dir.ts";
@@ -122,7 +123,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       throw new Error("no snapshot");
     };
     const server = new ApiServer({
-      view: { snapshot: broken, issue: broken, refresh: broken },
+      view: fakeView({ snapshot: broken }),
       log: captureLog().log,
       socketPath: join(dir.path, "s.sock"),
       tcp: { host: "127.0.0.1", port: 0, token: "t", openRefresh: false },

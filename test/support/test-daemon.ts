@@ -163,16 +163,17 @@ export class TestDaemon implements AsyncDisposable {
     });
   }
 
-  /** Asks the API over the control socket. */
-  ask(method: string, path: string): Promise<Answer> {
+  /** Asks the API over the control socket; a body goes as JSON. */
+  ask(method: string, path: string, body?: unknown): Promise<Answer> {
     const answer = Promise.withResolvers<Answer>();
-    const outgoing = request({ socketPath: this.daemon.files.socket, method, path }, (incoming) => {
+    const headers = body === undefined ? {} : { "content-type": "application/json" };
+    const outgoing = request({ socketPath: this.daemon.files.socket, method, path, headers }, (incoming) => {
       let text = "";
       incoming.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
       incoming.on("end", () => answer.resolve({ status: incoming.statusCode ?? 0, text }));
     });
     outgoing.on("error", answer.reject);
-    outgoing.end();
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
     return answer.promise;
   }
 
