@@ -198,6 +198,38 @@ describe("ids that can't be Linear's", () => {
   });
 });
 
+describe("pages", () => {
+  beforeEach(async () => {
+    bench = await startLinearBench();
+  });
+
+  const create = (count: number): void => {
+    for (let n = 0; n < count; n += 1) bench.server.board.createIssue({ title: `${n}` });
+  };
+  const pagesOf = async (): Promise<unknown[]> => {
+    await poll(["Todo"]);
+    return bench.server.requests.splice(0).map((request) => request.variables["first"]);
+  };
+
+  it("ask for somewhat more than the list had the last time, as Linear charges for what is asked", async () => {
+    create(3);
+    expect([await pagesOf(), await pagesOf()]).toEqual([[50], [10]]);
+    create(9);
+    // Two more than there was room for, and a large page that takes in whatever else has come.
+    expect([await pagesOf(), await pagesOf()]).toEqual([[10, 200], [20]]);
+    create(37);
+    expect([await pagesOf(), await pagesOf()]).toEqual([[20, 200], [50]]);
+  });
+
+  it("hold a long list in one request, up to two hundred", async () => {
+    create(230);
+    expect(await pagesOf()).toEqual([50, 200]);
+    expect(await bench.tracker.fetchIssuesByStates(["Todo"])).toHaveLength(230);
+    expect(bench.server.requests.map((request) => request.variables["first"])).toEqual([200, 200]);
+    expect(Math.max(...bench.server.requests.map((request) => request.points))).toBeLessThan(10_000);
+  });
+});
+
 describe("pages that Linear finds too complex", () => {
   beforeEach(async () => {
     bench = await startLinearBench();

@@ -157,7 +157,7 @@ describe("a full reading", () => {
   it("comes at once when more has changed than fits on a page", async () => {
     for (const issue of rows) bench.server.board.patchIssue(issue.id, { title: "mass edit" });
     const answer = await poll([row(1).id]);
-    expect(sent()).toEqual(["SymphonyDelta", "SymphonyTick", "SymphonyCandidates"]);
+    expect(sent()).toEqual(["SymphonyDelta", "SymphonyTick"]);
     await expectUpToDate(answer);
   });
 

@@ -3,19 +3,14 @@ import { AppError } from "../../domain/errors.ts";
 import { normalizeState } from "../../domain/issue.ts";
 import type { Lane } from "./budget.ts";
 import type { LinearClient } from "./client.ts";
-import {
-  candidatesDocument,
-  ID_BATCH,
-  ISSUE_PAGE,
-  issuesByIdDocument,
-  RELATIONS_WITH_ISSUE,
-  tickDocument,
-} from "./documents.ts";
+import { candidatesDocument, issuesByIdDocument, RELATIONS_WITH_ISSUE, tickDocument } from "./documents.ts";
 import { reasonOf } from "./failures.ts";
+import { PageSize } from "./page-size.ts";
 import { readAllPages } from "./pages.ts";
 import type { LinearScope } from "./provider.ts";
 import type { Page, ReadIssue } from "./records.ts";
 import { readIssue, readPage } from "./records.ts";
+import type { ReadOptions } from "./relations.ts";
 import { candidateFilter, distinctStates, idVariables, rootOf } from "./scope.ts";
 
 /** Both lists of a tick, as read. */
@@ -30,8 +25,6 @@ export interface TickQuery {
   readonly ids: readonly string[];
 }
 
-/** A page this small that is still too complex is no matter of its size. */
-const SMALLEST_PAGE = 5;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
 /** Records of a list. Archived and trashed issues are no longer visible (contract), and one that changes meanwhile may be listed twice. */
@@ -55,8 +48,7 @@ export function inStates(records: readonly ReadIssue[], states: readonly string[
 export class IssueReads {
   readonly #client: LinearClient;
   readonly #scope: LinearScope;
-  /** Shrinks for good when Linear finds a page too complex. */
-  #pageSize = ISSUE_PAGE;
+  readonly #pages = new PageSize();
   /** Ids that can't be Linear's and that it has refused; no such issue is visible. */
   readonly #unusable = new Set<string>();
 
@@ -110,8 +102,7 @@ export class IssueReads {
     const wanted = new Set(left);
     let next = lane;
     while (left.length > 0) {
-      const size = Math.min(ID_BATCH, this.#pageSize);
-      const batch = left.slice(0, size);
+      const batch = left.slice(0, this.#pages.batch());
       try {
         const data = await this.#client.query({
           document,
@@ -122,7 +113,7 @@ export class IssueReads {
         // A read that has begun must come to its end.
         next = "refresh";
         nodes.push(...wholePage(readPage(data, "tracked")).nodes);
-        left = left.slice(size);
+        left = left.slice(batch.length);
       } catch (error) {
         left = this.#afterRefusal(error, left, batch);
       }
@@ -136,12 +127,13 @@ export class IssueReads {
     const wanted = this.usable(query.ids);
     if (names.length === 0) return { candidates: [], tracked: await this.byIds(wanted, lane, signal) };
     if (wanted.length === 0) return { candidates: await this.byStates(names, lane, signal), tracked: [] };
-    const batch = wanted.slice(0, Math.min(ID_BATCH, this.#pageSize));
+    const batch = wanted.slice(0, this.#pages.batch());
+    const asked = this.#pages.first(names);
     let data: unknown;
     try {
-      data = await this.#sendTick({ states: names, ids: batch }, lane, signal);
+      data = await this.#sendTick({ states: names, ids: batch }, asked, { lane, signal });
     } catch (error) {
-      if (!this.#shrink(error) && reasonOf(error) !== "invalid_input") throw error;
+      if (!this.#pages.shrink(error, asked) && reasonOf(error) !== "invalid_input") throw error;
       // Too complex together, or an id that Linear can't read: the two separate reads know what to do about either.
       const candidates = await this.byStates(names, "refresh", signal);
       return { candidates, tracked: await this.byIds(wanted, "refresh", signal) };
@@ -154,7 +146,7 @@ export class IssueReads {
     return { candidates: inStates(visible(candidates), names), tracked: [...found, ...ended, ...rest] };
   }
 
-  #sendTick({ states, ids }: TickQuery, lane: Lane, signal?: AbortSignal): Promise<unknown> {
+  #sendTick({ states, ids }: TickQuery, first: number, options: ReadOptions): Promise<unknown> {
     const { root, variables } = rootOf(this.#scope);
     return this.#client.query({
       document: tickDocument(root),
@@ -162,16 +154,15 @@ export class IssueReads {
         ...variables,
         ...tracked(this.#scope, ids),
         filter: candidateFilter(this.#scope, states),
-        first: this.#pageSize,
+        first,
         relations: RELATIONS_WITH_ISSUE,
       },
-      lane,
-      signal,
+      ...options,
     });
   }
 
   /** The pages of a list, the first of which may be there already. */
-  #list(
+  async #list(
     states: readonly string[],
     lane: Lane,
     { signal, first }: { readonly signal: AbortSignal | undefined; readonly first: Page | null },
@@ -182,33 +173,29 @@ export class IssueReads {
     let next = lane;
     const page = async (after: string | null): Promise<Page> => {
       for (;;) {
+        const asked = after === null ? this.#pages.first(states) : this.#pages.further();
         try {
           const data = await this.#client.query({
             document,
-            variables: { ...variables, filter, first: this.#pageSize, after, relations: RELATIONS_WITH_ISSUE },
+            variables: { ...variables, filter, first: asked, after, relations: RELATIONS_WITH_ISSUE },
             lane: next,
             signal,
           });
           next = "refresh";
           return readPage(data, "candidates");
         } catch (error) {
-          if (!this.#shrink(error)) throw error;
+          if (!this.#pages.shrink(error, asked)) throw error;
         }
       }
     };
-    return readAllPages(page, first);
-  }
-
-  /** After "too complex": halves the page and says whether that is worth another try. */
-  #shrink(error: unknown): boolean {
-    if (reasonOf(error) !== "too_complex" || this.#pageSize <= SMALLEST_PAGE) return false;
-    this.#pageSize = Math.max(SMALLEST_PAGE, Math.floor(this.#pageSize / 2));
-    return true;
+    const nodes = await readAllPages(page, first);
+    this.#pages.saw(states, nodes.length);
+    return nodes;
   }
 
   /** What of `left` is still to be asked after a refused batch. An id that can't be one of Linear's makes it refuse the batch whole. */
   #afterRefusal(error: unknown, left: readonly string[], batch: readonly string[]): string[] {
-    if (this.#shrink(error)) return [...left];
+    if (this.#pages.shrink(error, batch.length)) return [...left];
     const odd = batch.filter((id) => !UUID.test(id));
     if (reasonOf(error) !== "invalid_input" || odd.length === 0) throw error;
     for (const id of odd) this.#unusable.add(id);

@@ -1,68 +1,53 @@
 /** What an hour of polling costs, measured by the local Linear, and what happens when the budget runs low. */
 import { afterEach, describe, expect, it } from "vitest";
 
-import { startLinearBench } from "../../../test/support/linear-tracker.ts";
+import { ACTIVE_STATES, runLinearHour, startLinearDay, TICK_MS } from "../../../test/support/linear-hour.ts";
+import type { LinearDay } from "../../../test/support/linear-hour.ts";
 import type { LinearBench } from "../../../test/support/linear-tracker.ts";
-import { ManualClock } from "../../../test/support/manual-clock.ts";
+import type { ManualClock } from "../../../test/support/manual-clock.ts";
 import { isAppError } from "../../domain/errors.ts";
-import { issueId } from "../../domain/ids.ts";
 import type { IssueId } from "../../domain/ids.ts";
 
-const TICK_MS = 30_000;
-const TICKS_PER_HOUR = 120;
-const STATES = ["Todo", "In Progress"];
+const STATES = ACTIVE_STATES;
 
+let day: LinearDay;
 let clock: ManualClock;
 let bench: LinearBench;
 afterEach(() => bench.dispose());
 
-/** A board that has grown over two days, with ten issues at work. */
 async function setUp(issues: number): Promise<readonly IssueId[]> {
-  clock = new ManualClock();
-  bench = await startLinearBench({ clock, server: { now: () => clock.now() } });
-  const { board } = bench.server;
-  const running: IssueId[] = [];
-  for (let n = 0; n < issues; n += 1) {
-    const isRunning = n < 10;
-    const row = board.createIssue({
-      title: `${n}`,
-      state: isRunning ? "In Progress" : "Todo",
-      labels: [`team ${n % 5}`],
-    });
-    if (isRunning) running.push(issueId(row.id));
-    await clock.advance(172_800_000 / issues);
-  }
-  return running;
-}
-
-/** Ten agents: a turn ends each minute, an issue changes and is dispatched each six minutes. */
-async function runHour(running: readonly IssueId[]): Promise<{ requests: number; points: number }> {
-  const { server, tracker } = bench;
-  for (let tick = 0; tick < TICKS_PER_HOUR; tick += 1) {
-    await tracker.poll?.({ states: STATES, ids: running });
-    const id = running[tick % running.length] ?? expect.fail("nothing runs");
-    if (tick % 2 === 0) await tracker.fetchIssuesByIds([id]);
-    if (tick % 12 === 0) {
-      server.board.patchIssue(id, { description: `worked on at ${tick}` });
-      await tracker.fetchIssuesByIds([id]);
-    }
-    await clock.advance(TICK_MS);
-  }
-  return {
-    requests: server.requests.length,
-    points: server.requests.reduce((sum, request) => sum + request.points, 0),
-  };
+  day = await startLinearDay(issues);
+  ({ clock, bench } = day);
+  return day.running;
 }
 
 describe("an hour with ten running agents", () => {
+  it.each([10, 50, 200])("and %i active issues stays under 200 requests and 350,000 points", async (issues) => {
+    await setUp(issues);
+    const { requests, points } = await runLinearHour(day);
+    expect(requests).toBeLessThan(200);
+    expect(points).toBeLessThan(350_000);
+  });
+
   it.each([
-    [50, 200, 250_000],
-    [200, 240, 150_000],
-  ])("and %i active issues stays under %i requests and %i points", async (issues, requests, points) => {
-    const running = await setUp(issues);
-    const spent = await runHour(running);
-    expect(spent.points).toBeLessThan(points);
-    expect(spent.requests).toBeLessThan(requests);
+    ["reads", "{ issues(first: 50) { nodes { id title } } }"],
+    ["changes", 'mutation { issueUpdate(id: "ENG-1", input: { title: "again" }) { success } }'],
+  ])("loses no poll and no refresh to one that floods the tool with %s", async (_what, query) => {
+    const [id] = await setUp(10);
+    const [issue] = await bench.tracker.fetchIssuesByIds(id === undefined ? [] : [id]);
+    const [tool] = bench.tracker.tools;
+    if (issue === undefined || tool === undefined) expect.fail("no issue or no tool");
+    let refused = 0;
+    const flood = async (): Promise<void> => {
+      for (let n = 0; n < 60; n += 1) {
+        const result = await tool.call(query, { issue, signal: new AbortController().signal });
+        if (!result.success) refused += 1;
+      }
+    };
+    // A poll that is held back rejects, and with it the hour.
+    await runLinearHour(day, flood);
+    expect(refused).toBeGreaterThan(1_000);
+    expect(bench.server.buckets.left().requests).toBeGreaterThan(500);
   });
 });
 
