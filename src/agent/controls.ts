@@ -73,9 +73,12 @@ export class Controls {
 
   /** As {@link Run.compact}. The agent takes it after the turn that is running, and its next turn after that. */
   compact(): void {
-    void this.#session?.compact().then((end) => {
-      if (end.kind !== "completed") this.#deps.log.warn({ end: end.kind }, "compaction failed");
-    });
+    if (this.#session !== null) void this.#compact(this.#session);
+  }
+
+  async #compact(session: AgentSession): Promise<void> {
+    const end = await session.compact();
+    if (end.kind !== "completed") this.#deps.log.warn({ end: end.kind }, "compaction failed");
   }
 
   /** The prompt of the turn that is about to start, with what a person has said since the last. */

@@ -17,6 +17,7 @@ export function outcomeOfStop(why: StopReason): RunOutcome {
       return { kind: "timed_out", message: "no output within the turn timeout" };
     case "operator_stop":
     case "operator_release":
+    case "operator_reset":
       return { kind: "cancelled", by: "operator", message: "stopped by an operator" };
     case "budget":
       return failed("budget", "a budget was spent", { retryable: false });

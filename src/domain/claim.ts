@@ -20,6 +20,8 @@ export type StopReason =
   | "turn_timeout"
   | "operator_stop"
   | "operator_release"
+  /** A release that unbinds the thread. */
+  | "operator_reset"
   | "budget"
   /** The day's budget: waits for the next day, no attempt counted. */
   | "day_budget"
@@ -151,7 +153,7 @@ export interface Pause {
   readonly probe: IssueId | null;
 }
 
-/** What the ledger writes in the same transaction as the claims. */
+/** What the ledger writes about runs in the same transaction as the claims. */
 export type RunFact =
   | {
       readonly kind: "run_started";
@@ -163,12 +165,15 @@ export type RunFact =
     }
   | { readonly kind: "run_ended"; readonly runId: RunId; readonly result: RunResult; readonly at: number };
 
+/** All that is written beside the state itself. `thread_unbound`: the issue's next run starts on a fresh thread. */
+export type Fact = RunFact | { readonly kind: "thread_unbound"; readonly issueId: IssueId };
+
 /** Everything that one decision changes durably. A null value deletes the row. */
 export interface DurableChange {
   readonly claims: ReadonlyMap<IssueId, Claim | null>;
   readonly workspaces: ReadonlyMap<IssueId, WorkspaceRecord | null>;
   readonly pauses: ReadonlyMap<PauseKind, Pause | null>;
-  readonly facts: readonly RunFact[];
+  readonly facts: readonly Fact[];
 }
 
 /** What a boot finds in the ledger. */

@@ -83,6 +83,7 @@ const stopping = z.object({
     "turn_timeout",
     "operator_stop",
     "operator_release",
+    "operator_reset",
     "budget",
     "day_budget",
     "shutdown",

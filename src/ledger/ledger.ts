@@ -13,7 +13,7 @@ import type { Ledger } from "./port.ts";
 import { prepareProcessRows } from "./processes.ts";
 import { DETAILS_KEPT_MS, prune } from "./prune.ts";
 import { prepareRunRows, type RunRows } from "./runs.ts";
-import { prepareThreadRows } from "./threads.ts";
+import { prepareThreadRows, type ThreadRows } from "./threads.ts";
 import { createTokenCounter } from "./tokens.ts";
 import { prepareToolCallRows } from "./tool-calls.ts";
 import { createWriter, whole, type Writer } from "./writer.ts";
@@ -82,18 +82,20 @@ function dailyPrune(db: Connection, writer: Writer, clock: Clock, log: Log): () 
 function createCommit(parts: {
   readonly claims: ClaimRows;
   readonly runs: RunRows;
+  readonly threads: ThreadRows;
   readonly writer: Writer;
   readonly clock: Clock;
   checkPlace(): void;
 }): (change: DurableChange) => void {
-  const { claims, runs, writer, clock, checkPlace } = parts;
+  const { claims, runs, threads, writer, clock, checkPlace } = parts;
   return (change) => {
     checkPlace();
     const at = clock.now();
     writer.durable("keeping a decision", () => {
       for (const fact of change.facts) {
         if (fact.kind === "run_started") claims.seeIssue(fact.issue, at);
-        runs.write(fact);
+        if (fact.kind === "thread_unbound") threads.unbind(fact.issueId);
+        else runs.write(fact);
       }
       claims.write(change, at);
     });
@@ -138,7 +140,7 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
     path,
     id,
     loadState: () => guarded(path, "reading the state", () => claims.load()),
-    commit: createCommit({ claims, runs, writer, clock, checkPlace: createPlaceGuard(path) }),
+    commit: createCommit({ claims, runs, threads, writer, clock, checkPlace: createPlaceGuard(path) }),
     // A power loss ends the process too, so its row need only survive this one.
     processSpawned: (...spawned) => writer.quick("keeping a process", () => processes.spawned(...spawned)),
     processEnded: (...ended) => writer.quick("ending a process", () => processes.ended(...ended)),

@@ -29,7 +29,6 @@ export interface EffectsDeps {
   workflow(): AppliedWorkflow;
   /** Looks at WORKFLOW.md once more, so that a change is in force before the dispatch that a poll leads to. */
   checkWorkflow(): Promise<void>;
-  unbindThread(issueId: IssueId): void;
   /** Tool calls of the issue's earlier runs whose end was never recorded. */
   callsInDoubt(issueId: IssueId): readonly string[];
 }
@@ -67,8 +66,6 @@ export class Effects {
         return this.#own(this.#clean(effect.record, effect.issue));
       case "sweep":
         return this.#own(this.#sweep());
-      case "unbind_thread":
-        return this.#deps.unbindThread(effect.issueId);
       case "log":
         return this.#deps.log[effect.level](effect.fields, effect.message);
       default:

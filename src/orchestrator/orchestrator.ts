@@ -35,7 +35,6 @@ export interface OrchestratorLedger extends RunJournal {
   totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
   tokensOfIssue(issueId: IssueId): readonly ModelTokens[];
   tokensOfDay(at: number): readonly ModelTokens[];
-  unbindThread(issueId: IssueId): void;
   callsInDoubt(issueId: IssueId): readonly string[];
   appendEvent(event: {
     readonly runId: RunId;
@@ -109,7 +108,6 @@ export class Orchestrator implements Service {
       state: () => this.#loop.state,
       workflow: () => workflow.current(),
       checkWorkflow: () => workflow.checkNow(),
-      unbindThread: (issueId) => ledger.unbindThread(issueId),
       callsInDoubt: (issueId) => ledger.callsInDoubt(issueId),
     });
     this.#loop = new Loop({

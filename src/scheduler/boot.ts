@@ -2,7 +2,7 @@
 import type { Claim, DurableState } from "../domain/claim.ts";
 import type { Draft } from "./draft.ts";
 import type { Env } from "./state.ts";
-import { wait } from "./transitions.ts";
+import { settleOperatorsStop, wait } from "./transitions.ts";
 
 /**
  * Processes of earlier runs are gone by now. Runs found alive are taken up again at once on their threads and cost no attempt;
@@ -34,6 +34,8 @@ function restoreClaim(draft: Draft, env: Env, claim: Claim): void {
         changed: null,
       },
     });
+    // The person who stopped it was told so.
+    if (settleOperatorsStop(draft, env, claim)) return;
     wait(draft, claim, { why: "recovered", attempt: claim.attempt, dueAt: null, error: null });
     draft.log("info", "run recovered", claim.issue, { run_id: claim.runId, thread_id: claim.threadId });
     return;

@@ -1,5 +1,5 @@
 /** A decision in the making: copies a map of the state only when it is first written, and notes what the ledger must write. */
-import type { Claim, DurableChange, Pause, PauseKind, RunFact, WorkspaceRecord } from "../domain/claim.ts";
+import type { Claim, DurableChange, Pause, PauseKind, Fact, WorkspaceRecord } from "../domain/claim.ts";
 import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Effect } from "./effects.ts";
@@ -27,7 +27,7 @@ export class Draft {
   readonly #changedClaims = new Map<IssueId, Claim | null>();
   readonly #changedWorkspaces = new Map<IssueId, WorkspaceRecord | null>();
   readonly #changedPauses = new Map<PauseKind, Pause | null>();
-  readonly #facts: RunFact[] = [];
+  readonly #facts: Fact[] = [];
   readonly #effects: Effect[] = [];
 
   constructor(state: State) {
@@ -91,7 +91,7 @@ export class Draft {
     return generation;
   }
 
-  fact(fact: RunFact): void {
+  fact(fact: Fact): void {
     this.#facts.push(fact);
   }
 

@@ -42,7 +42,6 @@ export type Effect =
   | { readonly kind: "clean"; readonly record: WorkspaceRecord; readonly issue: Issue }
   /** Look once for directories of terminal issues that the ledger doesn't know. */
   | { readonly kind: "sweep" }
-  | { readonly kind: "unbind_thread"; readonly issueId: IssueId }
   | {
       readonly kind: "log";
       readonly level: "info" | "warn";

@@ -82,11 +82,7 @@ describe("boot", () => {
     const before = driverIn(issue, "running");
     before.send({ kind: "run_thread", runId: before.runIdOf(issue), threadId: "thread-9" });
     const claim = before.claimOf("running", issue);
-    const driver = new SchedulerDriver();
-    driver.send({
-      kind: "boot",
-      durable: { claims: new Map([[issue.id, claim]]), workspaces: before.state.workspaces, pauses: new Map() },
-    });
+    const driver = before.restart();
     expect(driver.change?.facts).toMatchObject([{ kind: "run_ended", runId: claim.runId }]);
     driver.answerRefresh([issue]);
     expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-9", attempt: null, why: "recovered" });

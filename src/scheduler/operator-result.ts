@@ -16,8 +16,9 @@ export function judge(state: State, command: OperatorCommand): OperatorResult {
     case "resume":
       return accept("resumed: tickets start again where nothing else holds them back");
     case "drain":
-      if (state.mode === "stopping")
+      if (state.mode === "stopping") {
         return refuse("daemon_stopping", "the daemon is stopping, which drains it already");
+      }
       return accept("draining: nothing new starts until `resume` or a restart; runs go on to their own ends");
     case "refresh":
       return accept("the tracker is read now");
@@ -33,8 +34,9 @@ type IssueCommand = Extract<OperatorCommand, { issueId: IssueId }>;
 function judgeIssueCommand(state: State, command: IssueCommand): OperatorResult {
   const claim = state.claims.get(command.issueId);
   if (claim === undefined) {
-    if (command.kind === "retry")
+    if (command.kind === "retry") {
       return accept("the ticket isn't claimed; the tracker is read now, and it starts if it may");
+    }
     // Nothing runs or waits, but its thread may be bound still.
     if (command.kind === "reset") return accept("the ticket isn't claimed; its next run starts on a fresh thread");
     return refuse(
@@ -102,8 +104,9 @@ function judgeSteer(claim: Claim, text: string): OperatorResult {
       );
     case "waiting":
       // A fresh candidate isn't kept yet, so nor would be the message.
-      if (claim.why === "dispatch")
+      if (claim.why === "dispatch") {
         return refuse("issue_not_claimed", `${name} is about to start; try again in a second`);
+      }
       return accept(`the message is kept for the next run of ${name}`);
     case "blocked":
       return accept(
@@ -146,10 +149,12 @@ export function findAsked(state: State, questionId: string): RunningClaim | Bloc
 
 function notInTurn(claim: Claim): OperatorResult {
   const name = claim.issue.identifier;
-  if (claim.kind !== "running")
+  if (claim.kind !== "running") {
     return refuse("not_running", `${name} isn't running (${claim.kind}); \`retry\` starts it`);
-  if (claim.stopping !== null)
+  }
+  if (claim.stopping !== null) {
     return refuse("is_stopping", `the run of ${name} is being stopped (${claim.stopping.why})`);
+  }
   return refuse("not_running", `no turn of ${name} is running just now (${claim.phase}); try again in a moment`);
 }
 

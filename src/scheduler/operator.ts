@@ -40,10 +40,9 @@ function onIssueCommand(draft: Draft, env: Env, command: IssueCommand): void {
     case "retry":
       return retryIssue(draft, env, issueId);
     case "release":
-      return releaseIssue(draft, env, issueId);
+      return releaseIssue(draft, env, issueId, "operator_release");
     case "reset":
-      draft.effect({ kind: "unbind_thread", issueId });
-      return releaseIssue(draft, env, issueId);
+      return releaseIssue(draft, env, issueId, "operator_reset");
     case "steer":
       return steerIssue(draft, env, command);
     case "interrupt":
@@ -80,11 +79,16 @@ function retryIssue(draft: Draft, env: Env, id: IssueId): void {
 }
 
 /** Forget the claim; the ticket is eligible again at the next tick. */
-function releaseIssue(draft: Draft, env: Env, id: IssueId): void {
+function releaseIssue(draft: Draft, env: Env, id: IssueId, why: "operator_release" | "operator_reset"): void {
   const claim = draft.state.claims.get(id);
-  if (claim === undefined || claim.kind === "cleaning") return;
-  if (claim.kind !== "running") return release(draft, claim.issue, "operator");
-  if (claim.stopping?.why !== "operator_release") stopRun(draft, env, claim, "operator_release");
+  if (claim?.kind === "running") {
+    const before = claim.stopping?.why;
+    // A reset is a release, and more.
+    if (before !== why && before !== "operator_reset") stopRun(draft, env, claim, why);
+    return;
+  }
+  if (why === "operator_reset") draft.fact({ kind: "thread_unbound", issueId: id });
+  if (claim !== undefined) release(draft, claim.issue, "operator");
 }
 
 /** Kept first, then said: the row goes when a turn has begun with the message, or has taken it. */
@@ -110,9 +114,9 @@ function answerQuestion(
   { questionId, answer }: Extract<OperatorCommand, { kind: "answer" }>,
 ): void {
   const claim = findAsked(draft.state, questionId);
-  if (claim === null || claim.question === null) return;
-  const { issue, question } = claim;
-  const { kind, subject, summary } = question;
+  if (!claim?.question) return;
+  const { issue } = claim;
+  const { kind, subject, summary } = claim.question;
   const item: InboxItem = { kind: "answer", id: questionId, question: kind, subject, summary, answer, at: env.now };
   const answered = { ...claim, inbox: [...claim.inbox, item] };
   draft.log("info", "operator's answer", issue, { question_id: questionId, accept: answer.accept });

@@ -8,7 +8,7 @@ import type { Draft } from "./draft.ts";
 import { continueGate } from "./eligibility.ts";
 import { pauseForAuth, pauseForUsageLimit } from "./pauses.ts";
 import type { Env } from "./state.ts";
-import { block, release, settleUnroutable, wait } from "./transitions.ts";
+import { block, release, settleOperatorsStop, settleUnroutable, wait } from "./transitions.ts";
 
 type Failed = Extract<RunOutcome, { kind: "failed" }>;
 
@@ -20,7 +20,7 @@ export function onRunEnded(draft: Draft, env: Env, claim: RunningClaim, ended: R
   const { issue } = claim;
   const last: RunningClaim = { ...claim, threadId: result.threadId ?? claim.threadId };
   logEnd(draft, last, result);
-  if (last.stopping?.why === "operator_release") return release(draft, issue, "operator");
+  if (last.stopping !== null && last.stopping.why !== "operator_stop" && settleOperatorsStop(draft, env, last)) return;
   if (result.issue === null) return release(draft, issue, "no longer visible");
   const gate = continueGate(issue, env.settings);
   if (gate !== null) return settleUnroutable(draft, env, issue, gate);
@@ -48,9 +48,6 @@ function logEnd(draft: Draft, claim: RunningClaim, result: RunResult): void {
 /** True when the reason for the stop has settled the claim; false where the outcome itself says what is next. */
 function settleStopped(draft: Draft, env: Env, claim: RunningClaim): boolean {
   switch (claim.stopping?.why) {
-    case "operator_stop":
-      block(draft, env, claim, { why: "operator", message: "stopped by an operator" });
-      return true;
     case "budget":
       block(draft, env, claim, {
         why: "budget",
@@ -77,7 +74,7 @@ function settleStopped(draft: Draft, env: Env, claim: RunningClaim): boolean {
       retry(draft, env, claim, { why: "timed_out", error: "turn timed out without output" });
       return true;
     default:
-      return false;
+      return settleOperatorsStop(draft, env, claim);
   }
 }
 

@@ -93,6 +93,24 @@ export function release(draft: Draft, issue: Issue, reason: string): void {
   draft.log("info", "claim released", issue, { reason });
 }
 
+/** Where a run ends up that a person has stopped. False: it was no person. */
+export function settleOperatorsStop(draft: Draft, env: Env, claim: RunningClaim): boolean {
+  switch (claim.stopping?.why) {
+    case "operator_stop":
+      block(draft, env, claim, { why: "operator", message: "stopped by an operator" });
+      return true;
+    case "operator_reset":
+      draft.fact({ kind: "thread_unbound", issueId: claim.issue.id });
+      release(draft, claim.issue, "operator");
+      return true;
+    case "operator_release":
+      release(draft, claim.issue, "operator");
+      return true;
+    default:
+      return false;
+  }
+}
+
 /** A terminal issue: -> cleaning when a workspace of ours is known, else none. */
 export function cleanOrRelease(draft: Draft, env: Env, issue: Issue): void {
   const record = draft.state.workspaces.get(issue.id);
@@ -151,6 +169,11 @@ export function startRun(draft: Draft, env: Env, claim: WaitingClaim, issue: Iss
 export type StopWish =
   StopReason | { readonly why: Extract<StopReason, "budget" | "day_budget">; readonly detail: string };
 
+/** What a person has asked for holds over a crash; every other stop would come again by itself. */
+export function isOperators(why: StopReason): boolean {
+  return why === "operator_stop" || why === "operator_release" || why === "operator_reset";
+}
+
 /** How a stop begins: the agent is interrupted at once, or after a grace in which its turn may end by itself. */
 export function stopRun(draft: Draft, env: Env, claim: RunningClaim, wish: StopWish): void {
   const { why, detail } = typeof wish === "string" ? { why: wish, detail: null } : wish;
@@ -159,7 +182,7 @@ export function stopRun(draft: Draft, env: Env, claim: RunningClaim, wish: StopW
   draft.setClaim(
     claim.issue.id,
     { ...claim, phase: "stopping", stopping: { why, since: env.now, interruptAt, detail } },
-    { memoryOnly: true },
+    { memoryOnly: !isOperators(why) },
   );
   draft.effect(
     interruptAt === null

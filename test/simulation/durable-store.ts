@@ -18,6 +18,7 @@ export class DurableStore {
         if (!this.openRuns.delete(fact.runId)) throw new Error(`run ${fact.runId} ended twice`);
         continue;
       }
+      if (fact.kind === "thread_unbound") continue;
       this.openRuns.add(fact.runId);
       this.runsStarted += 1;
     }

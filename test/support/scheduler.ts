@@ -5,11 +5,13 @@ import type { Issue } from "../../src/domain/issue.ts";
 import { failed, type RunOutcome, type RunResult } from "../../src/domain/outcome.ts";
 import type { Settings } from "../../src/domain/settings.ts";
 import type { Effect } from "../../src/scheduler/effects.ts";
-import type { Event } from "../../src/scheduler/events.ts";
+import type { Event, OperatorCommand, OperatorResult } from "../../src/scheduler/events.ts";
 import { findBreaches } from "../../src/scheduler/invariants.ts";
+import { judge } from "../../src/scheduler/operator-result.ts";
 import { reduce } from "../../src/scheduler/reduce.ts";
 import { initialState, type State } from "../../src/scheduler/state.ts";
 import { nextWakeAt } from "../../src/scheduler/timers.ts";
+import { DurableStore } from "../simulation/durable-store.ts";
 import { makeSettings } from "./issues.ts";
 
 export class SchedulerDriver {
@@ -18,11 +20,14 @@ export class SchedulerDriver {
   settings: Settings;
   effects: readonly Effect[] = [];
   change: DurableChange | null = null;
+  /** What a ledger would hold. */
+  readonly store: DurableStore;
   #seed = 1;
   #poll: Extract<Effect, { kind: "poll" }> | undefined;
 
-  constructor(settings: Settings = makeSettings()) {
+  constructor(settings: Settings = makeSettings(), store = new DurableStore()) {
     this.settings = settings;
+    this.store = store;
   }
 
   /** Applies one event; a broken invariant fails the test that caused it. */
@@ -31,6 +36,7 @@ export class SchedulerDriver {
     this.state = decision.state;
     this.effects = decision.effects;
     this.change = decision.change;
+    if (decision.change !== null) this.store.commit(decision.change);
     this.#poll = this.effect("poll") ?? this.#poll;
     const breaches = findBreaches(this.state);
     if (breaches.length > 0) throw new Error(breaches.join("; "));
@@ -63,6 +69,21 @@ export class SchedulerDriver {
 
   boot(): void {
     this.send({ kind: "boot", durable: { claims: new Map(), workspaces: new Map(), pauses: new Map() } });
+  }
+
+  /** A crash, and the next daemon's boot from what was committed. */
+  restart(): SchedulerDriver {
+    const next = new SchedulerDriver(this.settings, this.store);
+    next.now = this.now + 1000;
+    next.send({ kind: "boot", durable: this.store.load() });
+    return next;
+  }
+
+  /** What a person asks for, and what they are told. */
+  operate(command: OperatorCommand): OperatorResult {
+    const result = judge(this.state, command);
+    this.send({ kind: "operator", command });
+    return result;
   }
 
   /** One whole tick: the poll is due, and the tracker answers with the candidates and with what else it knows of tracked ids. */
