@@ -155,7 +155,8 @@ async function buildOrchestrator(
 ): Promise<Orchestrator> {
   const { settings } = workflow.current();
   unwind.use(lockDaemon(files, settings.workflowPath));
-  const ledger = openLedger({ path: files.ledger, clock, log, redact: (text) => redactor.text(text) });
+  const redact = (text: string): string => redactor.text(text);
+  const ledger = openLedger({ path: files.ledger, clock, log, redact });
   unwind.defer(() => ledger.close());
   const salvageDir = files.salvage;
   unwind.use(meetNeighbours({ env, ledgerId: ledger.id, scope: await describeScope(settings), log }));
@@ -167,7 +168,8 @@ async function buildOrchestrator(
   await retention.start();
   const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
   unwind.defer(() => backend.close());
-  const orchestrator = new Orchestrator({ clock, log, ledger, host, workspaces, backend, trackers, workflow });
+  const parts = { ledger, host, workspaces, backend, trackers, workflow };
+  const orchestrator = new Orchestrator({ clock, log, redact, ...parts });
   unwind.defer(() => orchestrator.stop());
   return orchestrator;
 }

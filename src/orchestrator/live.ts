@@ -27,13 +27,21 @@ const UNSEEN: LiveRun = {
 };
 
 export class LiveRuns {
+  readonly #redact: (text: string) => string;
   readonly #runs = new Map<RunId, LiveRun>();
   #rateLimits: Readonly<Record<string, unknown>> | null = null;
   #totals: TokenCounts;
   #endedMs: number;
 
-  /** Starts from what the ledger has counted so far, so that a restart doesn't make usage vanish. */
-  constructor(totals: { readonly tokens: TokenCounts; readonly endedMs: number }) {
+  /**
+   * Starts from what the ledger has counted so far, so that a restart doesn't make usage vanish. `redact` takes known secret values
+   * out of what is shown.
+   */
+  constructor(
+    totals: { readonly tokens: TokenCounts; readonly endedMs: number },
+    redact: (text: string) => string = (text) => text,
+  ) {
+    this.#redact = redact;
     this.#totals = totals.tokens;
     this.#endedMs = totals.endedMs;
   }
@@ -67,13 +75,14 @@ export class LiveRuns {
     const threadId = event.kind === "session_started" ? event.threadId : before.threadId;
     const sessionId =
       event.kind === "turn_started" && threadId !== null ? `${threadId}-${event.turnId}` : before.sessionId;
+    const message = messageOf(event);
     this.#runs.set(runId, {
       ...before,
       threadId,
       sessionId,
       agentPid: event.agentPid ?? before.agentPid,
       lastEvent: event.kind,
-      lastMessage: messageOf(event) ?? before.lastMessage,
+      lastMessage: message === null ? before.lastMessage : this.#redact(message),
       lastEventAt: event.at,
     });
   }

@@ -15,19 +15,21 @@ import type { State } from "../scheduler/state.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import { AgentWatch } from "./agent-check.ts";
+import { AgentEvents, type EventJournal } from "./agent-events.ts";
 import { BudgetWatch } from "./budget-watch.ts";
 import { Effects } from "./effects.ts";
 import { issueJson } from "./issue-view.ts";
-import { LiveRuns, messageOf } from "./live.ts";
+import { LiveRuns } from "./live.ts";
 import { Loop } from "./loop.ts";
 import { operate } from "./operate.ts";
 import { reapOrphans } from "./recover.ts";
+import type { RunEventStream } from "./run-feed.ts";
 import { Runs } from "./runs.ts";
 import { buildSnapshot } from "./snapshot.ts";
 import type { Trackers } from "./trackers.ts";
 
 /** What the orchestrator needs of the ledger. */
-export interface OrchestratorLedger extends RunJournal {
+export interface OrchestratorLedger extends RunJournal, EventJournal {
   readonly id: string;
   loadState(): DurableState;
   commit(change: DurableChange): void;
@@ -35,14 +37,8 @@ export interface OrchestratorLedger extends RunJournal {
   totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
   tokensOfIssue(issueId: IssueId): readonly ModelTokens[];
   tokensOfDay(at: number): readonly ModelTokens[];
+  unbindThread(issueId: IssueId): void;
   callsInDoubt(issueId: IssueId): readonly string[];
-  appendEvent(event: {
-    readonly runId: RunId;
-    readonly issueId: IssueId;
-    readonly at: number;
-    readonly event: string;
-    readonly message: string | null;
-  }): void;
 }
 
 export interface OrchestratorDeps {
@@ -54,6 +50,8 @@ export interface OrchestratorDeps {
   readonly backend: AgentBackend;
   readonly trackers: Trackers;
   readonly workflow: WorkflowWatcher;
+  /** Takes known secret values out of a text that is shown. */
+  redact(text: string): string;
 }
 
 /** Called after the state moved, and for each agent event; must be quick and must not throw. */
@@ -62,12 +60,10 @@ export interface Observer {
   agentEvent?(runId: RunId, issueId: IssueId, event: AgentEvent): void;
 }
 
-/** Kinds that are too many or too empty for a row of their own; token counts have their own tables. */
-const UNRECORDED: ReadonlySet<AgentEvent["kind"]> = new Set(["tokens", "rate_limits", "notification", "other_message"]);
-
 export class Orchestrator implements Service {
   readonly #deps: OrchestratorDeps;
   readonly #live: LiveRuns;
+  readonly #agentEvents: AgentEvents;
   readonly #budgets: BudgetWatch;
   readonly #agent: AgentWatch;
   readonly #loop: Loop;
@@ -82,7 +78,10 @@ export class Orchestrator implements Service {
     this.#deps = deps;
     const { clock, log, ledger, workspaces, backend, trackers, workflow } = deps;
     const post = (event: Event): void => this.#loop.post(event);
-    this.#live = new LiveRuns(ledger.totals());
+    const redact = (text: string): string => deps.redact(text);
+    this.#live = new LiveRuns(ledger.totals(), redact);
+    const identifierOf = (issueId: IssueId): string => this.state.claims.get(issueId)?.issue.identifier ?? issueId;
+    this.#agentEvents = new AgentEvents({ ledger, redact, identifierOf });
     this.#budgets = new BudgetWatch({ clock, log, ledger, post, budget: () => workflow.current().settings.budget });
     const settings = () => workflow.current().settings;
     this.#agent = new AgentWatch({ backend, clock, log, ledgerId: ledger.id, settings, post });
@@ -108,6 +107,7 @@ export class Orchestrator implements Service {
       state: () => this.#loop.state,
       workflow: () => workflow.current(),
       checkWorkflow: () => workflow.checkNow(),
+      unbindThread: (issueId) => ledger.unbindThread(issueId),
       callsInDoubt: (issueId) => ledger.callsInDoubt(issueId),
     });
     this.#loop = new Loop({
@@ -169,6 +169,11 @@ export class Orchestrator implements Service {
     return () => this.#observers.delete(observer);
   }
 
+  /** What agents do from now on, as typed events; see {@link RunEventStream} for what becomes of a slow reader. */
+  listen(): RunEventStream {
+    return this.#agentEvents.listen();
+  }
+
   snapshot(): Readonly<Record<string, unknown>> {
     const { clock, workflow, trackers } = this.#deps;
     const { settings, loadedAt } = workflow.current();
@@ -209,6 +214,7 @@ export class Orchestrator implements Service {
     await this.#effects.stop();
     this.#loop.flush();
     this.#loop.stop();
+    this.#agentEvents.end();
   }
 
   #changed(): void {
@@ -216,9 +222,7 @@ export class Orchestrator implements Service {
   }
 
   #onAgentEvent(runId: RunId, issueId: IssueId, event: AgentEvent): void {
-    if (!UNRECORDED.has(event.kind)) {
-      this.#deps.ledger.appendEvent({ runId, issueId, at: event.at, event: event.kind, message: messageOf(event) });
-    }
+    this.#agentEvents.take(runId, issueId, event);
     for (const observer of this.#observers) observer.agentEvent?.(runId, issueId, event);
   }
 }
