@@ -1,0 +1,102 @@
+/** The turns of one run on one session: what each is told, what its end means, and whether there is another. */
+import { randomUUID } from "node:crypto";
+import type { Issue } from "../domain/issue.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
+import type { Controls } from "./controls.ts";
+import type { AgentSession, TurnEnd } from "./port.ts";
+import { continuationPrompt } from "./prompt.ts";
+import { rereadIssue } from "./reread.ts";
+import { outcomeOfStop, outcomeOfTurn } from "./run-outcomes.ts";
+import type { RunJournal, RunListener, RunRequest } from "./run-port.ts";
+import type { RunState } from "./run-state.ts";
+
+export interface TurnLoopDeps {
+  readonly request: RunRequest;
+  readonly listener: RunListener;
+  readonly journal: RunJournal;
+  readonly controls: Controls;
+  readonly state: RunState;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class TurnLoop {
+  readonly #deps: TurnLoopDeps;
+  readonly #session: AgentSession;
+
+  constructor(deps: TurnLoopDeps, session: AgentSession) {
+    this.#deps = deps;
+    this.#session = session;
+  }
+
+  /** Turn after turn until the run's outcome is decided. */
+  async run(firstPrompt: string): Promise<void> {
+    const { state } = this.#deps;
+    let prompt: string | null = firstPrompt;
+    while (prompt !== null && state.outcome === null && !state.isOverBudget()) {
+      state.turn += 1;
+      const end = await this.#runTurn(prompt);
+      prompt = await this.#afterTurn(end);
+    }
+  }
+
+  async #runTurn(prompt: string): Promise<TurnEnd> {
+    const { request, listener, journal, controls, state, clock } = this.#deps;
+    const { runId } = request;
+    const { turn } = state;
+    const intentId = randomUUID();
+    journal.turnIntended({ runId, turn, intentId, at: clock.now() });
+    state.enter("turn");
+    const words = await controls.addTo(prompt);
+    const end = await this.#interruptible(this.#session.runTurn({ prompt: words, intentId }));
+    const error = end.kind === "failed" ? end.message : null;
+    journal.turnEnded({ runId, turn, status: end.kind, error, at: clock.now() });
+    if (end.kind === "completed") listener.turnCompleted();
+    return end;
+  }
+
+  /** The next prompt, or null when the run is over. */
+  async #afterTurn(end: TurnEnd): Promise<string | null> {
+    const { request, controls, state } = this.#deps;
+    state.enter("between");
+    const wasInterrupted = controls.hasInterrupted(end);
+    const outcome = wasInterrupted ? null : outcomeOfTurn(end, state.finishing);
+    if (outcome !== null) state.decide(outcome);
+    if (state.outcome !== null) return null;
+    const issue = await this.#lookAgain();
+    if (state.outcome !== null || issue === null) return null;
+    const { maxTurns } = request.settings.agent;
+    if (state.turn >= maxTurns) {
+      state.decide({ kind: "succeeded" });
+      return null;
+    }
+    return continuationPrompt({ turn: state.turn + 1, maxTurns, issue, wasInterrupted });
+  }
+
+  /** The ticket as it is now; decides the run where it, or a wish from outside, ends here. */
+  async #lookAgain(): Promise<Issue | null> {
+    const { request, listener, state, clock, log } = this.#deps;
+    const { signal } = state;
+    const issue = await rereadIssue({ clock, log, signal, read: () => request.readIssue(request.issue.id, signal) });
+    if (issue === "aborted" || state.outcome !== null) return null;
+    state.issue = issue;
+    if (issue !== null) listener.issueSeen(issue);
+    if (issue === null || !request.mayContinue(issue)) state.decide({ kind: "succeeded" });
+    else if (state.finishing !== null) state.decide(outcomeOfStop(state.finishing));
+    return issue;
+  }
+
+  /** Waits for a turn; a stop interrupts it, so that the thread's history is honest. */
+  async #interruptible(turn: Promise<TurnEnd>): Promise<TurnEnd> {
+    const { signal } = this.#deps.state;
+    const onAbort = (): void => void this.#session.interrupt();
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    try {
+      return await turn;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  }
+}
