@@ -10,17 +10,24 @@ export interface TurnPosition {
   readonly issue: Issue;
 }
 
+/** How the turn before ended: by itself, by a person, or in a full context that has been compacted since. */
+export type LastTurn = "completed" | "interrupted" | "compacted";
+
+const HOW_IT_ENDED: Readonly<Record<LastTurn, string>> = {
+  completed: "The last turn completed",
+  interrupted: "A person interrupted the last turn",
+  compacted: "The last turn filled the context, which has been shortened to a summary: some details are gone from it",
+};
+
 export interface ContinuationNotes extends TurnPosition {
-  /** By an operator. */
-  readonly wasInterrupted: boolean;
+  readonly lastTurn: LastTurn;
 }
 
 /** Guidance for turn 2 and later on one thread (section 10): the ticket itself is in the thread already. */
-export function continuationPrompt({ turn, maxTurns, issue, wasInterrupted }: ContinuationNotes): string {
-  const last = wasInterrupted ? "A person interrupted the last turn" : "The last turn completed";
+export function continuationPrompt({ turn, maxTurns, issue, lastTurn }: ContinuationNotes): string {
   return [
     `Continue with ${issue.identifier}: turn ${turn} of ${maxTurns}.`,
-    `${last}, and the issue is still active, in state "${issue.state}".`,
+    `${HOW_IT_ENDED[lastTurn]}, and the issue is still active, in state "${issue.state}".`,
     "Resume from the workspace as it is now; don't start over and don't repeat work that this thread already shows.",
     "End the turn when the issue has left its active states, or when nothing more can be done without a person.",
   ].join("\n");

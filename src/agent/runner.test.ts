@@ -239,6 +239,61 @@ describe("token totals of a resumed thread", () => {
   });
 });
 
+describe("a full context", () => {
+  const FULL = {
+    kind: "failed",
+    class: "context_overflow",
+    message: "too long",
+    retryable: true,
+    freshThread: true,
+    resetsAt: null,
+  } as const;
+
+  it("is compacted once, and the work goes on on the same thread, without losing a turn", async () => {
+    const run = start({ maxTurns: 2 });
+    (await backend.turn(1)).end(FULL);
+    const second = await backend.turn(2);
+    expect(second.request.prompt).toContain("turn 1 of 2");
+    expect(second.request.prompt).toContain("filled the context");
+    second.end({ kind: "completed" });
+    (await backend.turn(3)).end({ kind: "completed" });
+    expect(await run.done).toMatchObject({ outcome: { kind: "succeeded" }, turns: 3, threadId: "thread-1" });
+    expect([backend.compactions, backend.sessions.length]).toEqual([1, 1]);
+  });
+
+  it("that fills again ends the run, whose ticket goes on with a fresh thread", async () => {
+    const run = start();
+    (await backend.turn(1)).end(FULL);
+    (await backend.turn(2)).end(FULL);
+    expect((await run.done).outcome).toEqual(FULL);
+    expect(backend.compactions).toBe(1);
+  });
+
+  it("that can't be compacted ends the run the same way", async () => {
+    backend.compaction = { ...FULL, class: "agent", message: "no answer", freshThread: false };
+    const run = start();
+    (await backend.turn(1)).end(FULL);
+    expect((await run.done).outcome).toEqual(FULL);
+    expect(backend.turns).toHaveLength(1);
+  });
+
+  it("whose compaction meets a usage limit keeps its thread for later", async () => {
+    backend.compaction = { kind: "failed", ...LIMIT };
+    const run = start();
+    (await backend.turn(1)).end(FULL);
+    expect((await run.done).outcome).toEqual({ kind: "failed", ...LIMIT });
+  });
+
+  it("isn't compacted for a run that is to end with its turn", async () => {
+    const run = start();
+    const turn = await backend.turn(1);
+    run.finish("shutdown");
+    turn.end(FULL);
+    await run.done;
+    expect(backend.compactions).toBe(0);
+  });
+});
+
 describe("hooks", () => {
   it("run around the session; after_run always, once the workspace exists", async () => {
     const hooks = {

@@ -5,7 +5,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import type { Controls } from "./controls.ts";
 import type { AgentSession, TurnEnd } from "./port.ts";
-import { continuationPrompt } from "./prompt.ts";
+import { continuationPrompt, type LastTurn } from "./prompt.ts";
 import { rereadIssue } from "./reread.ts";
 import { outcomeOfStop, outcomeOfTurn } from "./run-outcomes.ts";
 import type { RunJournal, RunListener, RunRequest } from "./run-port.ts";
@@ -24,6 +24,8 @@ export interface TurnLoopDeps {
 export class TurnLoop {
   readonly #deps: TurnLoopDeps;
   readonly #session: AgentSession;
+  /** Turns that a full context took away: they don't count. */
+  #overflows = 0;
 
   constructor(deps: TurnLoopDeps, session: AgentSession) {
     this.#deps = deps;
@@ -59,19 +61,38 @@ export class TurnLoop {
   /** The next prompt, or null when the run is over. */
   async #afterTurn(end: TurnEnd): Promise<string | null> {
     const { request, controls, state } = this.#deps;
-    state.enter("between");
     const wasInterrupted = controls.hasInterrupted(end);
-    const outcome = wasInterrupted ? null : outcomeOfTurn(end, state.finishing);
+    const wasCompacted = isOverflow(end) && (await this.#compact());
+    state.enter("between");
+    const outcome = wasInterrupted || wasCompacted ? null : outcomeOfTurn(end, state.finishing);
     if (outcome !== null) state.decide(outcome);
     if (state.outcome !== null) return null;
     const issue = await this.#lookAgain();
     if (state.outcome !== null || issue === null) return null;
     const { maxTurns } = request.settings.agent;
-    if (state.turn >= maxTurns) {
+    const turn = state.turn - this.#overflows + 1;
+    if (turn > maxTurns) {
       state.decide({ kind: "succeeded" });
       return null;
     }
-    return continuationPrompt({ turn: state.turn + 1, maxTurns, issue, wasInterrupted });
+    return continuationPrompt({ turn, maxTurns, issue, lastTurn: lastTurn(wasInterrupted, wasCompacted) });
+  }
+
+  /**
+   * The context is full: the agent shortens it, once in a run, and the work goes on. False: it can't, and the run ends; the next one
+   * starts a fresh thread (design section 8), or waits for what the compaction itself met.
+   */
+  async #compact(): Promise<boolean> {
+    const { state, log } = this.#deps;
+    if (this.#overflows > 0 || state.outcome !== null || state.finishing !== null) return false;
+    this.#overflows += 1;
+    log.info({ thread_id: this.#session.threadId, turn: state.turn }, "context is full; compacting the thread");
+    const end = await this.#interruptible(this.#session.compact());
+    if (end.kind === "completed") return true;
+    log.warn({ end: end.kind, reason: end.kind === "failed" ? end.message : null }, "compacting a full thread failed");
+    // Nothing is wrong with the thread then, and the compaction is tried again when that is over.
+    if (end.kind === "failed" && (end.class === "usage_limit" || end.class === "auth")) state.decide({ ...end });
+    return false;
   }
 
   /** The ticket as it is now; decides the run where it, or a wish from outside, ends here. */
@@ -99,4 +120,13 @@ export class TurnLoop {
       signal.removeEventListener("abort", onAbort);
     }
   }
+}
+
+function isOverflow(end: TurnEnd): boolean {
+  return end.kind === "failed" && end.class === "context_overflow";
+}
+
+function lastTurn(wasInterrupted: boolean, wasCompacted: boolean): LastTurn {
+  if (wasCompacted) return "compacted";
+  return wasInterrupted ? "interrupted" : "completed";
 }

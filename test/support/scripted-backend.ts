@@ -7,6 +7,7 @@ import type {
   TurnEnd,
   TurnRequest,
 } from "../../src/agent/port.ts";
+import { until } from "./until.ts";
 
 /** A turn that is going on. */
 export interface OpenTurn {
@@ -20,6 +21,9 @@ export class ScriptedBackend implements AgentBackend {
   readonly turns: OpenTurn[] = [];
   closed = 0;
   interrupts = 0;
+  compactions = 0;
+  /** How a compaction ends. */
+  compaction: TurnEnd = { kind: "completed" };
   /** Thrown instead of opening the next session. */
   refuse: Error | null = null;
   readonly #waiting: ((turn: OpenTurn) => void)[] = [];
@@ -56,7 +60,10 @@ export class ScriptedBackend implements AgentBackend {
         this.interrupts += 1;
         current?.end({ kind: "interrupted" });
       },
-      compact: async () => ({ kind: "completed" }),
+      compact: async () => {
+        this.compactions += 1;
+        return this.compaction;
+      },
       answer: () => false,
       close: async () => {
         this.closed += 1;
@@ -71,6 +78,11 @@ export class ScriptedBackend implements AgentBackend {
 
   async close(): Promise<void> {
     // Nothing is kept beyond the sessions.
+  }
+
+  /** The turn of this number, from 1, once it has started. */
+  turn(number: number): Promise<OpenTurn> {
+    return until(`turn ${number} has started`, () => this.turns[number - 1] ?? null);
   }
 
   /** The next turn that starts; turns that were started before are passed over. */
