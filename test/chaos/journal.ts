@@ -5,9 +5,14 @@ export interface Entry {
   /** A hook's name, `launch`, `agent`, `begin`, `tool`, `done`, or `violation:...`. */
   readonly name: string;
   readonly ticket: string;
-  /** The run's id; of a `before_remove` hook it is another marker. */
+  /** The run's id; of a `before_remove` hook or a look (isLook) another marker. */
   readonly run: string;
   readonly pid: number;
+}
+
+/** A look at the agent, beside the first poll, starts one without a ticket: that is no run, and has no row. */
+export function isLook(marker: string): boolean {
+  return marker.startsWith("check-");
 }
 
 function parseEntry(line: string): Entry | null {

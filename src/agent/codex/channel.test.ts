@@ -239,6 +239,17 @@ describe("answering", () => {
     ]);
     expect(bench.faults).toHaveLength(1);
   });
+
+  it("is no fault of ours when the other side has gone before the answer", () => {
+    const bench = new Bench({
+      write: () => {
+        throw new Error("EPIPE");
+      },
+    });
+    bench.receive({ id: 0, method: "m", params: {} });
+    bench.channel.notify("m");
+    expect(bench.faults).toEqual([]);
+  });
 });
 
 describe("noise", () => {

@@ -105,7 +105,7 @@ export class Channel<Method extends string = RequestMethod> {
 
   /** Tells, without an answer. A dead channel swallows it: its end is known elsewhere. */
   notify(method: string, params?: unknown): void {
-    this.#send(params === undefined ? { method } : { method, params });
+    this.#tell(lineOf(params === undefined ? { method } : { method, params }));
   }
 
   /** Bytes from the other side, cut anywhere. */
@@ -141,7 +141,7 @@ export class Channel<Method extends string = RequestMethod> {
     this.#inFlight.set(call.id, call);
     try {
       // `params` must be there, an empty object at least (measured).
-      this.#write({ id: call.id, method: call.method, params: call.params ?? {} });
+      this.#options.write(lineOf({ id: call.id, method: call.method, params: call.params ?? {} }));
     } catch (error) {
       const failure = new AppError(
         "port_exit",
@@ -243,21 +243,23 @@ export class Channel<Method extends string = RequestMethod> {
 
   /** A value that JSON can't hold must not leave the request open. */
   #answer(id: RequestId, body: { result: unknown } | { error: { code: number; message: string } }): void {
-    if (this.#closed !== null) return;
+    let line: string;
     try {
-      this.#write({ id, ...body });
+      line = lineOf({ id, ...body });
     } catch (error) {
       this.#fault(error);
-      this.#send({ id, error: { code: INTERNAL_ERROR, message: "the answer could not be sent" } });
+      line = lineOf({ id, error: { code: INTERNAL_ERROR, message: "the answer could not be sent" } });
     }
+    this.#tell(line);
   }
 
-  #send(message: unknown): void {
-    if (this.#closed === null) this.#guard(() => this.#write(message));
-  }
-
-  #write(message: unknown): void {
-    this.#options.write(`${JSON.stringify(message)}\n`);
+  #tell(line: string): void {
+    if (this.#closed !== null) return;
+    try {
+      this.#options.write(line);
+    } catch {
+      // The other side is going, and with it whoever wanted to know: no fault of ours, and its end is told by its exit.
+    }
   }
 
   #guard(act: () => void): void {
@@ -272,4 +274,8 @@ export class Channel<Method extends string = RequestMethod> {
     this.#counts.faults += 1;
     this.#options.onFault(error);
   }
+}
+
+function lineOf(message: unknown): string {
+  return `${JSON.stringify(message)}\n`;
 }
