@@ -3,7 +3,13 @@ import type { KnipConfig } from "knip";
 
 const config: KnipConfig = {
   // What is started as a process of its own, and so imported by nobody.
-  entry: ["src/cli/bin.ts", "src/agent/simulated/main.ts", "{test,bench}/**/main.ts", "test/fakes/*.ts", "scripts/*.{ts,mjs}"],
+  entry: [
+    "src/cli/bin.ts",
+    "src/agent/simulated/main.ts",
+    "{test,bench}/**/main.ts",
+    "test/fakes/*.ts",
+    "scripts/*.{ts,mjs}",
+  ],
   project: ["**/*.{ts,mjs}"],
   // Programs of the system that are run by name.
   ignoreBinaries: ["mkfifo", "mount", "umount"],

@@ -1,7 +1,7 @@
 /** The adapter's documents fit the schema: always the test server's own, and Linear's whole one where LINEAR_SCHEMA names the file. */
 import { readFileSync } from "node:fs";
 
-import { buildSchema, parse, validate } from "graphql";
+import { buildSchema, getNamedType, isInputObjectType, parse, validate } from "graphql";
 import { describe, expect, it } from "vitest";
 
 import { priceOf } from "../../../test/fakes/linear/complexity.ts";
@@ -21,6 +21,8 @@ import {
   tickDocument,
   VIEWER_DOCUMENT,
 } from "./documents.ts";
+import { LOOKUP_DOCUMENTS } from "./doubtful-calls.ts";
+import { MAKERS } from "./fixed-ids.ts";
 import { OWNER_DOCUMENTS } from "./ownership.ts";
 
 const ownSchema = buildSchema(
@@ -51,12 +53,19 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   "more relations": MORE_RELATIONS_DOCUMENT,
   labels: LABELS_DOCUMENT,
   viewer: VIEWER_DOCUMENT,
+  ...Object.fromEntries(LOOKUP_DOCUMENTS.map((document, index) => [`look-up ${index}`, document])),
   ...Object.fromEntries(OWNER_DOCUMENTS.map((document, index) => [`owner ${index}`, document])),
 };
 
 describe.each(schemas)("against $name", ({ schema }) => {
   it.each(Object.entries(DOCUMENTS))("the document for %s is valid", (_name, document) => {
     expect(validate(schema, parse(document)).map((error) => error.message)).toEqual([]);
+  });
+
+  it.each(MAKERS)("%s takes an id that we choose, as a string", (name) => {
+    const mutation = schema.getMutationType()?.getFields()[name];
+    const input = getNamedType(mutation?.args.find((argument) => argument.name === "input")?.type);
+    expect(isInputObjectType(input) && String(input.getFields()["id"]?.type)).toBe("String");
   });
 });
 

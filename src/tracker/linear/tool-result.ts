@@ -2,6 +2,7 @@
 import type { AppError } from "../../domain/errors.ts";
 import type { ToolResult } from "../../domain/tool.ts";
 import type { Exchange } from "./failures.ts";
+import type { FixedId } from "./fixed-ids.ts";
 
 /** About what an agent's context keeps of a tool's answer; more would be cut there, in the middle and without advice. */
 const MAX_RESULT_BYTES = 12_000;
@@ -16,7 +17,11 @@ export interface ResultError {
   readonly allowed?: readonly string[];
   /** RFC 3339 instant from which requests may go on. */
   readonly reset_at?: string;
+  /** What the call would have made, or has made, and under which ids. */
+  readonly in_doubt?: readonly FixedId[];
 }
+
+const MADE_BEFORE = "An earlier call like this one has made it; its answer was lost. Nothing was made twice.";
 
 /** Builds results with every one of `secrets` blotted out, should Linear ever echo one. */
 export class ResultWriter {
@@ -40,6 +45,11 @@ export class ResultWriter {
       ...(data === null || data === undefined ? {} : { data }),
       ...(errors.length === 0 ? {} : { errors }),
     });
+  }
+
+  /** A repeated call that Linear refused, because the first had gone through. */
+  madeBefore(made: readonly FixedId[]): ToolResult {
+    return this.#write(true, { made_before: made, message: MADE_BEFORE });
   }
 
   #write(success: boolean, body: Readonly<Record<string, unknown>>): ToolResult {
