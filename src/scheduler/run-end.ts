@@ -2,7 +2,7 @@
 import type { IdleCount, RunningClaim } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import { normalizeState, type Issue } from "../domain/issue.ts";
-import type { RunOutcome, RunResult } from "../domain/outcome.ts";
+import type { Question, RunOutcome, RunResult } from "../domain/outcome.ts";
 import { CONTINUATION_DELAY_MS, chance, retryDelayMs } from "./backoff.ts";
 import type { Draft } from "./draft.ts";
 import { continueGate } from "./eligibility.ts";
@@ -90,11 +90,7 @@ function settleOutcome(draft: Draft, env: Env, claim: RunningClaim, result: RunR
     case "stalled":
       return retry(draft, env, claim, { why: "stalled", error: outcome.message });
     case "needs_input":
-      return block(draft, env, claim, {
-        why: "needs_input",
-        message: outcome.question.summary,
-        question: outcome.question,
-      });
+      return settleQuestion(draft, env, claim, outcome.question);
     case "cancelled":
       // The ticket left and came back while its run was being stopped: take it up again, at no cost.
       return wait(draft, claim, { why: "recovered", attempt: claim.attempt, dueAt: null, error: null });
@@ -103,11 +99,33 @@ function settleOutcome(draft: Draft, env: Env, claim: RunningClaim, result: RunR
   }
 }
 
+/** Nobody answered in time, or just now: then the thread goes on with the answer. */
+function settleQuestion(draft: Draft, env: Env, claim: RunningClaim, question: Question): void {
+  if (claim.inbox.some(({ id }) => id === question.id)) {
+    return wait(draft, claim, { why: "answered", attempt: claim.attempt, dueAt: null, error: null });
+  }
+  const { deadlineAt, askedAt, summary } = question;
+  const isLate = deadlineAt !== null && deadlineAt <= env.now;
+  const minutes = isLate ? Math.max(1, Math.round((deadlineAt - askedAt) / 60_000)) : 0;
+  block(draft, env, withoutGrants(claim), {
+    why: "needs_input",
+    message: isLate ? `nobody answered within ${minutes} min: ${summary}` : summary,
+    question,
+  });
+}
+
+/** The agent had its chance: a yes that lay about would one day allow what nobody has in mind any more. */
+function withoutGrants(claim: RunningClaim): RunningClaim {
+  return { ...claim, inbox: claim.inbox.filter((item) => item.kind === "message") };
+}
+
 /** Turns used up with the ticket still active: a continuation after a second, unless whole runs have stopped changing anything. */
-function settleWholeRun(draft: Draft, env: Env, claim: RunningClaim, result: RunResult): void {
+function settleWholeRun(draft: Draft, env: Env, ended: RunningClaim, result: RunResult): void {
+  const claim = withoutGrants(ended);
   const idle = countIdle(claim.idle, claim.issue, result);
   const limit = env.settings.agent.maxIdleRuns;
-  if (limit > 0 && idle.runs >= limit) {
+  // What a person said since may be just what is missing.
+  if (claim.inbox.length === 0 && limit > 0 && idle.runs >= limit) {
     return block(draft, env, claim, {
       why: "no_progress",
       message: `${idle.runs} whole runs in a row changed neither the ticket's state, nor HEAD, nor the diff (agent.max_idle_runs: ${limit})`,

@@ -19,10 +19,12 @@ function silenceDeadline(
   const { stallTimeoutMs, turnTimeoutMs, startTimeoutMs } = settings.codex;
   // Greeting and thread have a limit each: a stall below it would end every start on a busy machine.
   const leastMs = claim.phase === "launching" ? 2 * startTimeoutMs : 0;
+  // A person may take as long as the question says; the agent's own silence counts from there.
+  const quietSince = Math.max(claim.lastEventAt, claim.question?.deadlineAt ?? 0);
   const stalls = stallTimeoutMs > 0 && stallTimeoutMs < turnTimeoutMs && claim.open === 0;
   return stalls
-    ? { at: claim.lastEventAt + Math.max(stallTimeoutMs, leastMs), why: "stalled" }
-    : { at: claim.lastEventAt + Math.max(turnTimeoutMs, leastMs), why: "turn_timeout" };
+    ? { at: quietSince + Math.max(stallTimeoutMs, leastMs), why: "stalled" }
+    : { at: quietSince + Math.max(turnTimeoutMs, leastMs), why: "turn_timeout" };
 }
 
 /** Does what is due at `env.now`; nothing is due twice. */

@@ -89,8 +89,16 @@ export function block(draft: Draft, env: Env, claim: RunningClaim | WaitingClaim
 
 /** any -> none. The workspace stays known, so that it is still cleaned when the ticket turns terminal later. */
 export function release(draft: Draft, issue: Issue, reason: string): void {
+  noteUndelivered(draft, issue);
   draft.dropClaim(issue.id);
   draft.log("info", "claim released", issue, { reason });
+}
+
+/** What a person said goes with the claim. */
+function noteUndelivered(draft: Draft, issue: Issue): void {
+  const claim = draft.state.claims.get(issue.id);
+  const count = claim === undefined ? 0 : inboxOf(claim).length;
+  if (count > 0) draft.log("warn", "what a person said was not delivered", issue, { count });
 }
 
 /** Where a run ends up that a person has stopped. False: it was no person. */
@@ -118,6 +126,7 @@ export function cleanOrRelease(draft: Draft, env: Env, issue: Issue): void {
     if (draft.state.claims.has(issue.id)) release(draft, issue, "terminal");
     return;
   }
+  noteUndelivered(draft, issue);
   draft.setClaim(issue.id, { kind: "cleaning", path: record.path, issue, since: env.now });
   draft.effect({ kind: "clean", record, issue });
   draft.log("info", "cleaning workspace", issue, { path: record.path, state: issue.state });
