@@ -1,7 +1,9 @@
 /** The API of a whole daemon: what it answers has the documented shape, and what is asked for happens. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { z } from "zod";
+import { openStream } from "../../test/support/event-stream.ts";
 import { TestDaemon } from "../../test/support/test-daemon.ts";
+import { until } from "../../test/support/until.ts";
 import { errorSchema } from "./envelope.ts";
 import * as schemas from "./schemas.ts";
 
@@ -52,6 +54,11 @@ describe("reading", () => {
     expect(state.counts.running).toBe(2);
     const { runs } = await read("/api/v1/runs?issue=ENG-1&limit=5", schemas.runsSchema);
     expect(runs.map((run) => [run.issue_identifier, run.outcome])).toEqual([["ENG-1", null]]);
+    const history = await read("/api/v1/history?limit=1", schemas.historySchema);
+    expect(history.issues).toHaveLength(1);
+    expect(history.next).toBe(history.issues[0]?.issue_id);
+    const { days } = await read("/api/v1/days?days=1", schemas.daysSchema);
+    expect(days[0]?.outcomes["running"]).toBe(2);
     const usage = await read("/api/v1/usage?by=day", schemas.usageSchema);
     expect([usage.by, usage.total.runs]).toEqual(["day", 2]);
     const issue = await read("/api/v1/issues/eng-1", schemas.issueSchema);
@@ -59,6 +66,49 @@ describe("reading", () => {
     expect(await read("/api/v1/ENG-1", schemas.issueSchema)).toMatchObject({ issue_identifier: "ENG-1" });
     expect(await read("/api/v1/health", schemas.healthSchema)).toEqual({ status: "ok", mode: "running", problems: [] });
     expect(await read("/api/v1/ready", schemas.readySchema)).toEqual({ ready: true, problems: [] });
+  });
+
+  it("answers one run with its turns, and its events a page at a time", async () => {
+    const { runs } = await read("/api/v1/runs?issue=ENG-2", schemas.runsSchema);
+    const path = `/api/v1/runs/${runs[0]?.run_id ?? ""}`;
+    const detail = await read(path, schemas.runDetailSchema);
+    expect(detail.turn_list.map(({ turn, status }) => [turn, status])).toEqual([[1, null]]);
+    const events = await until("two events are in the ledger", async () => {
+      const page = await read(`${path}/events`, schemas.eventsSchema);
+      return page.events.length >= 2 && page.events;
+    });
+    const [first, second] = events;
+    const rest = await read(`${path}/events?after=${first?.sequence ?? 0}&limit=1`, schemas.eventsSchema);
+    expect(rest.events).toEqual([second]);
+    const { status, text } = await daemon.ask("GET", "/api/v1/runs/none/events");
+    expect([status, errorSchema.parse(JSON.parse(text)).error.code]).toEqual([404, "run_not_found"]);
+  });
+
+  it("streams snapshots and events, and goes on after the last event that a reader had", async () => {
+    const { text } = await daemon.ask("GET", "/api/v1/runs?issue=ENG-1");
+    const [run] = schemas.runsSchema.parse(JSON.parse(text)).runs;
+    const socketPath = daemon.daemon.files.socket;
+    const headers = { "last-event-id": "0" };
+    const stream = await openStream({ socketPath, path: "/api/v1/stream", headers });
+    const frames = await stream.until("snapshot");
+    expect(frames).toContain(`"run_id":"${run?.run_id ?? ""}"`);
+    expect(frames).toMatch(/^id: \d+\nevent: run_event\n/m);
+    schemas.stateSchema.parse(JSON.parse(/^event: snapshot\ndata: (.*)$/m.exec(frames)?.[1] ?? ""));
+    stream.close();
+  });
+
+  it("notices readers of the stream that have gone", async () => {
+    const where = { socketPath: daemon.daemon.files.socket, path: "/api/v1/stream" };
+    const streams = await Promise.all(Array.from({ length: 64 }, () => openStream(where)));
+    expect((await daemon.ask("GET", "/api/v1/stream")).status).toBe(503);
+    for (const stream of streams) stream.close();
+    const again = await until("there is room again", async () => {
+      const stream = await openStream(where);
+      if (stream.status === 200) return stream;
+      stream.close();
+      return null;
+    });
+    again.close();
   });
 
   it("lists tickets that can't start beside those that run, and says which gate is closed", async () => {

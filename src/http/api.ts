@@ -9,6 +9,7 @@ import { openApiDocument } from "./openapi.ts";
 import { renderPage } from "./page.ts";
 import { bareIssueRoute, readRoutes } from "./read-routes.ts";
 import { get, type Route } from "./route.ts";
+import { streamRoute } from "./stream-route.ts";
 import type { DaemonView } from "./view.ts";
 
 /** Room for a long message to an agent. */
@@ -29,7 +30,7 @@ const openApiRoute: Route = get({
 });
 
 /** In the order in which they are asked: the bare identifier takes what is left. */
-const ROUTES: readonly Route[] = [...readRoutes, ...controlRoutes, openApiRoute, bareIssueRoute];
+const ROUTES: readonly Route[] = [...readRoutes, ...controlRoutes, streamRoute, openApiRoute, bareIssueRoute];
 const document = openApiDocument(ROUTES);
 
 /** Adds the routes to an app that may have guards already. */

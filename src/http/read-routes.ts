@@ -1,18 +1,35 @@
 /** What can be asked of the API without changing anything. */
 import { z } from "zod";
+import { RUN_OUTCOMES } from "../ledger/run-list.ts";
 import { ApiError } from "./envelope.ts";
 import { get, type Asked, type Route } from "./route.ts";
 import * as schemas from "./schemas.ts";
 import type { Json } from "./view.ts";
 
-/** Runs in one answer, unless fewer are asked for. */
-const RUNS = 100;
-const MAX_RUNS = 1000;
+const pageLimit = z.coerce.number().int().min(1).max(1000).default(100).describe("rows at most");
 
 const runsQuery = z.strictObject({
   issue: z.string().optional().describe("an issue's identifier or id"),
-  limit: z.coerce.number().int().min(1).max(MAX_RUNS).default(RUNS),
+  outcome: z.enum(RUN_OUTCOMES).optional(),
+  before: z.string().optional().describe("a run's id: only those that began before it; see next"),
+  limit: pageLimit,
 });
+
+const eventsQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).optional().describe("the first ones after this sequence number"),
+  before: z.coerce.number().int().min(0).optional().describe("the last ones before it; without either: the newest"),
+  limit: pageLimit,
+});
+
+const historyQuery = z.strictObject({
+  before: z.string().optional().describe("an issue's id: only those last seen before it; see next"),
+  limit: pageLimit,
+});
+
+/** A quarter, and some. */
+const MAX_DAYS = 100;
+
+const daysQuery = z.strictObject({ days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30) });
 
 const usageQuery = z.strictObject({ by: z.enum(["issue", "day"]).default("issue") });
 
@@ -25,6 +42,23 @@ function issueAnswer({ view, param }: Asked): Json {
     "issue_not_found",
     `no issue ${identifier} is claimed by this daemon; /api/v1/issues lists those that it knows`,
   );
+}
+
+/** The id that leads to the next page; null where there is none. */
+function nextOf<T>(rows: readonly T[], limit: number, id: (row: T) => string): string | null {
+  const last = rows.at(-1);
+  return last === undefined || rows.length < limit ? null : id(last);
+}
+
+/** Without the keys that were not asked for. */
+function given<T extends object>(query: T): { [key in keyof T]: Exclude<T[key], undefined> } {
+  const entries = Object.entries(query).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [key in keyof T]: Exclude<T[key], undefined> };
+}
+
+function found<T>(run: T | null, id: string): T {
+  if (run !== null) return run;
+  throw new ApiError(404, "run_not_found", `there is no run ${id}; /api/v1/runs lists them`);
 }
 
 /** Fixed names come before the issue by its bare identifier: they win over tickets that happen to be called the same. */
@@ -73,7 +107,43 @@ export const readRoutes: readonly Route[] = [
     summary: "Runs, newest first",
     query: runsQuery,
     answer: schemas.runsSchema,
-    handle: ({ view }, { issue, limit }) => view.runs({ limit, ...(issue === undefined ? {} : { issue }) }),
+    handle({ view }, query) {
+      const runs = view.ledger.runs(given(query));
+      return { runs, next: nextOf(runs, query.limit, (run) => run.run_id) };
+    },
+  }),
+  get({
+    path: "/api/v1/runs/:id",
+    summary: "One run with its turns and tool calls",
+    answer: schemas.runDetailSchema,
+    handle: ({ view, param }) => found(view.ledger.run(param("id")), param("id")),
+  }),
+  get({
+    path: "/api/v1/runs/:id/events",
+    summary: "What the agent did in a run, oldest first",
+    query: eventsQuery,
+    answer: schemas.eventsSchema,
+    handle({ view, param }, query) {
+      const run = found(view.ledger.run(param("id")), param("id"));
+      return { events: view.ledger.events({ run: run.run_id, ...given(query) }) };
+    },
+  }),
+  get({
+    path: "/api/v1/history",
+    summary: "Tickets that were ever claimed, those seen last first",
+    query: historyQuery,
+    answer: schemas.historySchema,
+    handle({ view }, query) {
+      const issues = view.ledger.issues(given(query));
+      return { issues, next: nextOf(issues, query.limit, (issue) => issue.issue_id) };
+    },
+  }),
+  get({
+    path: "/api/v1/days",
+    summary: "Outcomes and durations of runs by UTC day, oldest first",
+    query: daysQuery,
+    answer: schemas.daysSchema,
+    handle: ({ view }, { days }) => ({ days: view.ledger.days(days) }),
   }),
   get({
     path: "/api/v1/usage",

@@ -60,7 +60,7 @@ export function get<Query = object>(spec: GetSpec<Query>): Route {
     status: 200,
     mediaType: "application/json",
     async handle(asked) {
-      const given = parse(query ?? NOTHING, asked.context.req.query(), "query") as Query;
+      const given = parseInput(query ?? NOTHING, asked.context.req.query(), "query") as Query;
       const found = await spec.handle(asked, given);
       return found instanceof Response ? found : asked.context.json(found);
     },
@@ -80,7 +80,7 @@ export function post<Body = object>(spec: PostSpec<Body>): Route {
     status: 202,
     mediaType: "application/json",
     async handle(asked) {
-      const given = parse(body ?? NOTHING, await readBody(asked.context), "body") as Body;
+      const given = parseInput(body ?? NOTHING, await readBody(asked.context), "body") as Body;
       return asked.context.json(await spec.handle(asked, given), 202);
     },
   };
@@ -101,7 +101,8 @@ async function readBody(context: Context): Promise<unknown> {
   }
 }
 
-function parse(schema: z.ZodType, value: unknown, where: "query" | "body"): unknown {
+/** Throws ApiError `bad_request` that names what is wrong. */
+export function parseInput<T extends z.ZodType>(schema: T, value: unknown, where: "query" | "body"): z.output<T> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const problems = result.error.issues.map(

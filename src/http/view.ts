@@ -3,11 +3,11 @@ import type { Settings } from "../domain/settings.ts";
 import type { IssueId } from "../domain/ids.ts";
 import { issueId } from "../domain/ids.ts";
 import type { LedgerReader } from "../ledger/queries.ts";
-import type { RunsQuery } from "../ledger/run-list.ts";
 import type { Clock } from "../lib/clock.ts";
 import { explanationJson, findKnownIssue, issuesJson, questionsJson, type Seen } from "../orchestrator/issue-lists.ts";
 import type { Orchestrator } from "../orchestrator/orchestrator.ts";
 import type { OperatorCommand, OperatorResult } from "../scheduler/events.ts";
+import { StreamHub } from "./stream-hub.ts";
 import { healthOf, readinessOf, type Health, type Readiness } from "./health.ts";
 
 /** A JSON value that is ready to be sent. */
@@ -32,8 +32,11 @@ export interface DaemonView {
   /** Why it runs or doesn't; null for a ticket that is neither claimed nor listed. */
   explain(identifier: string): Json | null;
   questions(): Json;
-  runs(query: RunsQuery): Json;
   usage(by: "issue" | "day"): Json;
+  /** What was run, and what agents did, from the ledger. */
+  readonly ledger: Pick<LedgerReader, "runs" | "run" | "events" | "issues" | "days">;
+  /** Server-sent events after one that the reader has; null where there are too many readers. */
+  openStream(after: number | null): ReadableStream<Uint8Array> | null;
   health(): Health;
   readiness(): Readiness;
   /** Claimed, listed, or known from earlier runs; null for any other. */
@@ -53,14 +56,21 @@ export interface ViewDeps {
 /** The view of a running daemon. */
 export function daemonView({ orchestrator, ledger, clock, settings }: ViewDeps): DaemonView {
   const seen = (): Seen => ({ state: orchestrator.state, settings: settings(), now: clock.now() });
+  const hub = new StreamHub({
+    clock,
+    snapshot: () => orchestrator.snapshot(),
+    observe: (observer) => orchestrator.observe(observer),
+    events: (query) => ledger.events(query),
+  });
   return {
     snapshot: () => orchestrator.snapshot(),
     issue: (identifier) => orchestrator.issue(identifier, ledger),
     issues: () => issuesJson(seen()),
     explain: (identifier) => explanationJson(identifier, seen()),
     questions: () => questionsJson(orchestrator.state),
-    runs: (query) => ({ runs: ledger.runs(query) }),
     usage: (by) => ({ ...ledger.usage({ by, prices: settings().budget.prices }) }),
+    ledger,
+    openStream: (after) => hub.open(after),
     health: () => healthOf(orchestrator.snapshot()),
     readiness: () => readinessOf(orchestrator.snapshot()),
     issueId(identifier) {
