@@ -30,7 +30,7 @@ export async function openSession(deps: OpenSessionDeps, workspace: WorkspaceRec
   const session = await deps.backend.open({
     settings,
     workspacePath: workspace.path,
-    title: `${issue.identifier}: ${issue.title}`,
+    issue,
     threadId,
     runMarker: runId,
     tools: tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema })),

@@ -1,6 +1,7 @@
 /** What a run needs of any coding agent. The app-server backend is in codex/. */
 import type { AgentEventBody } from "../domain/events.ts";
 import type { QuestionAnswer } from "../domain/inbox.ts";
+import type { Issue } from "../domain/issue.ts";
 import type { FailureClass, Question } from "../domain/outcome.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { ToolResult, ToolSpec } from "../domain/tool.ts";
@@ -35,7 +36,8 @@ export interface SessionRequest {
   readonly settings: Settings;
   /** Absolute, resolved, checked to be inside the root. */
   readonly workspacePath: string;
-  readonly title: string;
+  /** Whose work it is: what the log says about the session names it. */
+  readonly issue: Pick<Issue, "id" | "identifier">;
   /** The thread to resume, or null for a fresh one. */
   readonly threadId: string | null;
   readonly runMarker: string;

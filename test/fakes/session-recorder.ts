@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { SessionListener, SessionRequest } from "../../src/agent/port.ts";
 import type { AgentEventBody } from "../../src/domain/events.ts";
+import { issueId } from "../../src/domain/ids.ts";
 import type { Question } from "../../src/domain/outcome.ts";
 import type { ProcessIdentity } from "../../src/host/port.ts";
 import { makeSettings } from "../support/issues.ts";
@@ -48,7 +49,7 @@ export function sessionRequest(listener: SessionListener, overrides: Partial<Ses
   return {
     settings: makeSettings(),
     workspacePath: "/workspace",
-    title: "T-1: a ticket",
+    issue: { id: issueId("id-1"), identifier: "T-1" },
     threadId: null,
     // Of this request alone: what ends a run's real processes finds them by it.
     runMarker: `run-${randomUUID()}`,

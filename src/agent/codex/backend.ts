@@ -2,10 +2,12 @@
 import { SessionStartError, type AgentBackend, type AgentSession, type SessionRequest } from "../port.ts";
 import { checkAgent } from "./check.ts";
 import { CodexSession, type SessionDeps } from "./session.ts";
+import { VersionWatch } from "./versions.ts";
 
 /** Sessions of `codex app-server`, or of any program that speaks its protocol. */
 export function createCodexBackend(deps: SessionDeps): AgentBackend {
   const sessions = new Set<CodexSession>();
+  const versions = new VersionWatch(deps.log);
   let warnedOfShared = false;
 
   async function open(request: SessionRequest): Promise<AgentSession> {
@@ -17,6 +19,7 @@ export function createCodexBackend(deps: SessionDeps): AgentBackend {
     sessions.add(session);
     try {
       await session.open();
+      versions.note(session.agentVersion);
       return session;
     } catch (error) {
       await session.close();
@@ -30,7 +33,11 @@ export function createCodexBackend(deps: SessionDeps): AgentBackend {
   return {
     name: "codex",
     open,
-    check: (request) => checkAgent(deps, request),
+    async check(request) {
+      const found = await checkAgent(deps, request);
+      versions.note(found.version);
+      return found;
+    },
     async close() {
       await Promise.all([...sessions].map((session) => session.close()));
     },

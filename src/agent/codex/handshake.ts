@@ -4,10 +4,9 @@ import type { Channel } from "./channel.ts";
 import { MANIFEST } from "./manifest.ts";
 import type { InitializeParams } from "./protocol.ts";
 import { stringAt } from "./reading.ts";
+import { isTooOld, OLDEST_USABLE } from "./versions.ts";
 
 const CLIENT_NAME = "symphony";
-/** Before it, `turn/completed` was never sent, item events had no ids, and policies were spelled differently (measured on 0.58). */
-const OLDEST_USABLE = { major: 0, minor: 100 } as const;
 
 export interface HandshakeRequest {
   readonly channel: Channel;
@@ -29,11 +28,8 @@ export async function shakeHands(request: HandshakeRequest): Promise<string | nu
   const reply = await channel.request("initialize", params, deadlineMs);
   const version = agentVersion(stringAt(reply, "userAgent"));
   if (version !== null && isTooOld(version)) {
-    const oldest = `${OLDEST_USABLE.major}.${OLDEST_USABLE.minor}.0`;
-    throw new AppError("response_error", `codex ${version} is too old; install codex ${oldest} or newer`, {
-      version,
-      oldest,
-    });
+    const message = `codex ${version} is too old; install codex ${OLDEST_USABLE} or newer`;
+    throw new AppError("response_error", message, { version, oldest: OLDEST_USABLE });
   }
   channel.notify("initialized");
   return version;
@@ -48,11 +44,4 @@ function agentVersion(userAgent: string | null): string | null {
   const [, product, version] = match ?? [];
   if (version === undefined) return null;
   return product === CLIENT_NAME ? version : `${product}/${version}`;
-}
-
-/** 0.0.0 is a build from source, whose age can't be told. */
-function isTooOld(version: string): boolean {
-  const [major, minor = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
-  if (version.startsWith("0.0.0")) return false;
-  return major === OLDEST_USABLE.major && minor < OLDEST_USABLE.minor;
 }

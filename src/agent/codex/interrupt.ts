@@ -38,7 +38,10 @@ async function interruptTurn(interruption: Interruption, turn: ActiveTurn): Prom
   const { clock, log, end } = interruption;
   if (!turn.sent) return end(turn);
   const cap = clock.setTimer(CAP_MS, () => {
-    log.warn({ turn_id: turn.id }, "the agent did not end an interrupted turn; it is given up");
+    log.warn(
+      { session_id: sessionOf(interruption, turn) },
+      "the agent did not end an interrupted turn; it is given up",
+    );
     end(turn);
   });
   await turn.started;
@@ -51,13 +54,19 @@ async function interruptTurn(interruption: Interruption, turn: ActiveTurn): Prom
 }
 
 /** False: the server knows no such turn yet, or has ended it and says so in a moment. */
-async function isInterrupted({ threadId, log, request }: Interruption, turn: ActiveTurn): Promise<boolean> {
+async function isInterrupted(interruption: Interruption, turn: ActiveTurn): Promise<boolean> {
+  const { threadId, log, request } = interruption;
   try {
     await request("turn/interrupt", { threadId, turnId: turn.id });
     return true;
   } catch (error) {
     if (isNoActiveTurn(error)) return false;
-    log.warn({ err: error }, "interrupting the turn failed");
+    log.warn({ session_id: sessionOf(interruption, turn), err: error }, "interrupting the turn failed");
     return true;
   }
+}
+
+/** As the specification names a session in the log. */
+function sessionOf({ threadId }: Interruption, turn: ActiveTurn): string | null {
+  return turn.id === null ? null : `${threadId}-${turn.id}`;
 }

@@ -48,7 +48,10 @@ export class Requests {
     const approval = readApproval(method, params, { changedPaths: (itemId) => this.#changes.get(itemId) ?? [] });
     if (approval !== null) return this.#decide({ method, params, id, approval });
     this.#deps.emit({ kind: "other_message", method });
-    this.#deps.log.warn({ method }, "the agent sent a request that is not supported; it was refused");
+    this.#deps.log.warn(
+      { method, thread_id: stringAt(params, "threadId") },
+      "the agent sent a request that is not supported; it was refused",
+    );
     throw unknownMethod(method);
   }
 
@@ -83,7 +86,7 @@ export class Requests {
       return toolReply(success, text);
     } catch (error) {
       // The port forbids it; the agent must get its answer all the same.
-      this.#deps.log.error({ err: error, tool }, "a tool call threw");
+      this.#deps.log.error({ thread_id: threadId, err: error, tool }, "a tool call threw");
       return toolReply(false, `the tool failed: ${errorMessage(error)}`);
     } finally {
       this.#deps.closed(threadId, callId);

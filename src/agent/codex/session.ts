@@ -53,7 +53,9 @@ export class CodexSession implements AgentSession {
   #malformed = 0;
 
   constructor(deps: SessionDeps, request: SessionRequest, onClosed: () => void) {
-    this.#deps = deps;
+    const { id, identifier } = request.issue;
+    const log = deps.log.child({ issue_id: id, issue_identifier: identifier });
+    this.#deps = { ...deps, log };
     this.#request = request;
     this.#onClosed = onClosed;
     this.#questions = new Questions({
@@ -65,7 +67,7 @@ export class CodexSession implements AgentSession {
     this.#requests = new Requests({
       session: request,
       clock: deps.clock,
-      log: deps.log,
+      log,
       questions: this.#questions,
       emit: (event) => this.#emit(event),
       opened: (threadId, key) => this.#noteWork(() => this.#work.open(threadId, key)),

@@ -264,7 +264,10 @@ export class Turns {
     const { id: turnId, seen } = turn;
     const view = await lookForEnd({ channel, threadId: this.#threadId, turnId, seen, deadlineMs });
     if (view === null || turn.settled) return;
-    log.warn({ turn_id: turn.id, status: view.status }, "the turn was over without a terminal event");
+    log.warn(
+      { session_id: `${this.#threadId}-${turnId}`, status: view.status },
+      "the turn was over without a terminal event",
+    );
     this.#deps.emit({ kind: "warning", text: `the turn had ended (${view.status}) without the agent telling so` });
     this.#finish(turn, view);
   }
