@@ -2,10 +2,11 @@
 import { parseArgs } from "node:util";
 import { tableLines } from "../src/cli/table.ts";
 import type { Bench, BenchReport, BenchRow } from "./bench.ts";
+import { ledgerQueries } from "./ledger-queries.ts";
 import { linearBudget } from "./linear-budget.ts";
 
 /** Every benchmark there is. */
-const BENCHES: readonly Bench[] = [linearBudget];
+const BENCHES: readonly Bench[] = [ledgerQueries, linearBudget];
 
 function list(): string {
   return BENCHES.map(({ name, about }) => `  ${name}  ${about}`).join("\n");

@@ -2,6 +2,7 @@ import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 
 import { changeOf, makeLedgerPlace, started, type LedgerPlace } from "../../test/support/ledger.ts";
+import { ManualClock } from "../../test/support/manual-clock.ts";
 import { issueId, runId } from "../domain/ids.ts";
 import type { TranscriptItem } from "../domain/transcript.ts";
 import { ITEMS_PER_RUN } from "./items.ts";
@@ -145,7 +146,6 @@ describe("sequence numbers", () => {
     await using place = await ledgerWithRuns();
     const first = tell(place.ledger, item("m-1", { text: "x" }));
     place.ledger.close();
-    const early = { ...place.clock, now: () => 5, setTimer: place.clock.setTimer.bind(place.clock) };
-    expect(tell(place.open({ clock: early }), item("m-2", { text: "x" }))).toBe(first + 1);
+    expect(tell(place.open({ clock: new ManualClock(5) }), item("m-2", { text: "x" }))).toBe(first + 1);
   });
 });
