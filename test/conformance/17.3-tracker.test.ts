@@ -70,7 +70,7 @@ describe("17.3", () => {
   });
 
   it("pages keep their order", async () => {
-    const titles = Array.from({ length: 120 }, (_, n) => `number ${n}`);
+    const titles = Array.from({ length: 300 }, (_, n) => `number ${n}`);
     for (const title of titles) bench.server.board.createIssue({ title });
     const issues = await candidates();
     const pages = issueRequests().map((request) => request.variables["after"]);

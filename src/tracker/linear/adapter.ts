@@ -14,6 +14,7 @@ import { readProvider } from "./provider.ts";
 import { IssueReads } from "./reads.ts";
 import type { Snapshot } from "./snapshots.ts";
 import { Snapshots } from "./snapshots.ts";
+import { StateNames } from "./state-names.ts";
 import { createLinearTool } from "./tool.ts";
 
 /** Says once what is wrong with a record, and again only after it was mended or is wrong in another way. */
@@ -100,6 +101,7 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
     deltas.learn(ids, found);
     return snapshots.of(found, { lane: "refresh" });
   });
+  const stateNames = new StateNames({ client, clock, log, scope: provider.scope, ...settings.tracker });
   const budgetLog = new BudgetLog({ budget: client.budget, clock, log });
   return {
     kind: "linear",
@@ -115,8 +117,11 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
       const { candidates, tracked } = await deltas.tick(query, signal);
       budgetLog.polled();
       const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
+      const issues = warnings.keep(all.slice(0, candidates.length));
+      const seen = issues.map((issue) => issue.state);
+      await stateNames.polled(query.states, seen, signal);
       return {
-        candidates: warnings.keep(all.slice(0, candidates.length)),
+        candidates: issues,
         tracked: demandAll(all.slice(candidates.length)),
       };
     },

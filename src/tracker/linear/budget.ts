@@ -3,7 +3,7 @@ import { AppError } from "../../domain/errors.ts";
 import type { Clock } from "../../lib/clock.ts";
 
 /** What a request is for; the less it can wait, the deeper it may dip into the buckets. */
-export type Lane = "refresh" | "poll" | "tool_change" | "tool_read";
+export type Lane = "refresh" | "poll" | "tool_change" | "tool_read" | "aside";
 
 /** One bucket as it is now; amounts are requests or points, `reset_at` is an RFC 3339 instant. A type, so that it is a JsonValue. */
 export type BucketReading = {
@@ -42,7 +42,13 @@ const DEFAULT_THROTTLE_MS = 60_000;
 const MAX_THROTTLE_MS = PERIOD_MS;
 
 /** Share of a bucket that a lane leaves to those above it. Agents' reads end before the polls have to slow down. */
-const RESERVE: Readonly<Record<Lane, number>> = { refresh: 0, poll: 0.02, tool_change: 0.05, tool_read: 0.25 };
+const RESERVE: Readonly<Record<Lane, number>> = {
+  refresh: 0,
+  poll: 0.02,
+  tool_change: 0.05,
+  tool_read: 0.25,
+  aside: 0.25,
+};
 
 /**
  * Where agents' reads may no more, their changes may: but together only this share of what flows back into a bucket, so that an agent

@@ -18,6 +18,8 @@ import {
   RELATIONS_DOCUMENT,
   RELATIONS_MORE,
   RELATIONS_WITH_ISSUE,
+  STATE_PAGE,
+  STATES_DOCUMENT,
   tickDocument,
   VIEWER_DOCUMENT,
 } from "./documents.ts";
@@ -52,6 +54,7 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   relations: RELATIONS_DOCUMENT,
   "more relations": MORE_RELATIONS_DOCUMENT,
   labels: LABELS_DOCUMENT,
+  states: STATES_DOCUMENT,
   viewer: VIEWER_DOCUMENT,
   ...Object.fromEntries(LOOKUP_DOCUMENTS.map((document, index) => [`look-up ${index}`, document])),
   ...Object.fromEntries(OWNER_DOCUMENTS.map((document, index) => [`owner ${index}`, document])),
@@ -86,6 +89,7 @@ describe("the price of a request at its largest", () => {
     ["a full tick", tickDocument("workspace"), { first: ISSUE_PAGE, tracked: ID_BATCH, relations }, 3_221],
     ["a refresh", issuesByIdDocument("workspace"), { tracked: ID_BATCH, relations }, 1_611],
     ["further relations", RELATIONS_DOCUMENT, { first: RELATIONS_BATCH, relations: RELATIONS_MORE }, 6_933],
+    ["states", STATES_DOCUMENT, { first: STATE_PAGE }, 460],
     ["labels", LABELS_DOCUMENT, { first: LABEL_PAGE }, 300],
   ])("%s stays far below Linear's cap of 10,000 points", (_name, document, variables, points) => {
     expect(price(document, variables)).toBe(points);

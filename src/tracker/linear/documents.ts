@@ -101,5 +101,14 @@ export const LABELS_DOCUMENT = `query SymphonyLabels($ids: [ID!]!, $first: Int!)
   issueLabels(filter: { id: { in: $ids } }, first: $first) { nodes { id name } }
 }`;
 
+/** Workflow states per request: more than the teams of one scope have. */
+export const STATE_PAGE = 100;
+
+/** Which of the configured states there are, and a look at what there is. */
+export const STATES_DOCUMENT = `query SymphonyStates($named: WorkflowStateFilter!, $all: WorkflowStateFilter!, $first: Int!) {
+  named: workflowStates(filter: $named, first: $first) { nodes { name } pageInfo { hasNextPage endCursor } }
+  all: workflowStates(filter: $all, first: $first) { nodes { name } pageInfo { hasNextPage endCursor } }
+}`;
+
 /** Whose credential it is. */
 export const VIEWER_DOCUMENT = `query SymphonyViewer { viewer { id app } }`;

@@ -117,6 +117,19 @@ export function readStates(nodes: readonly unknown[]): ReadonlyMap<string, strin
   return parsed.success ? new Map(parsed.data.map((issue) => [issue.id, issue.state.name])) : null;
 }
 
+const stateList = z.object({ nodes: z.array(z.object({ name: z.string() })), pageInfo });
+
+/** Names of workflow states; null where the named ones didn't fit a page, so that nothing can be said of those that are missing. */
+export function readStateNames(
+  data: unknown,
+): { readonly named: readonly string[]; readonly all: readonly string[] } | null {
+  const parsed = z.object({ named: stateList, all: stateList }).safeParse(data);
+  if (!parsed.success) throw shapeError("workflowStates");
+  const { named, all } = parsed.data;
+  if (named.pageInfo.hasNextPage) return null;
+  return { named: named.nodes.map((node) => node.name), all: all.nodes.map((node) => node.name) };
+}
+
 const labelList = z.object({ nodes: z.array(z.object({ id: z.string(), name: z.string() })) });
 
 /** Label ids and names. */

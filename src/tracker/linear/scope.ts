@@ -37,6 +37,16 @@ export function changedFilter(scope: LinearScope, since: string): IssueFilter {
   return { and: [...scopeFilters(scope), { updatedAt: { gte: since } }] };
 }
 
+/** Filters of workflow states: the named ones, and all, of the scope's team or of every team. */
+export function stateFilters(
+  scope: LinearScope,
+  names: readonly string[],
+): { readonly named: IssueFilter; readonly all: IssueFilter } {
+  const team = scope.team === null ? [] : [{ team: { key: { eq: scope.team } } }];
+  const branches = distinctStates(names).map((name) => ({ name: { eqIgnoreCase: name } }));
+  return { named: { and: [...team, { or: branches }] }, all: { and: team } };
+}
+
 /** Trimmed, without blanks and without repeats that differ by case: an empty `or` would constrain nothing. */
 export function distinctStates(names: readonly string[]): string[] {
   const byKey = new Map<string, string>();

@@ -63,10 +63,10 @@ describe("the figures", () => {
     });
     for (let n = 0; n < 2; n += 1) await bench.tracker.poll?.({ states: STATES, ids: running });
     expect(bench.tracker.usage?.()).toEqual({
-      requests: { limit: 2_500, remaining: 2_497, reset_at: expect.stringMatching(/^2026-.*Z$/) },
+      requests: { limit: 2_500, remaining: 2_496, reset_at: expect.stringMatching(/^2026-.*Z$/) },
       complexity: { limit: 3_000_000, remaining: expect.any(Number), reset_at: expect.stringMatching(/^2026-.*Z$/) },
       throttled_until: null,
-      sent: 3,
+      sent: 4,
       points: expect.any(Number),
     });
     const budgetLines = (): readonly string[] => {
@@ -81,7 +81,7 @@ describe("the figures", () => {
     await clock.advance(1);
     await bench.tracker.poll?.({ states: STATES, ids: running });
     expect(budgetLines()).toHaveLength(2);
-    expect(budgetLines()[1]).toContain('"sent":6');
+    expect(budgetLines()[1]).toContain('"sent":7');
   });
 });
 

@@ -230,6 +230,7 @@ export class Views {
   }
 
   #target(row: { readonly id: string }): View {
+    if ("teamId" in row && "position" in row) return { ...row, team: this.#board.teams.get(String(row.teamId)) };
     const issueId = "issueId" in row && "body" in row ? String(row.issueId) : null;
     return issueId === null ? { ...row } : { ...row, issue: this.#issueTarget(this.#board.issue(issueId)) };
   }
