@@ -6,6 +6,7 @@ import type { FailureClass, Question } from "../domain/outcome.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { ToolResult, ToolSpec } from "../domain/tool.ts";
 import type { ProcessIdentity } from "../host/port.ts";
+import type { ThreadBinding } from "./thread-binding.ts";
 
 /** What a session reports while it lives. All are called synchronously and must not throw. */
 export interface SessionListener {
@@ -40,6 +41,16 @@ export interface SessionRequest {
   readonly issue: Pick<Issue, "id" | "identifier">;
   /** The thread to resume, or null for a fresh one. */
   readonly threadId: string | null;
+  /** What the bound thread rests on; null: unknown. Where it doesn't fit any more, a fresh thread is started. */
+  readonly binding?: ThreadBinding | null;
+  /** For this session alone; the thread goes back to its own in the next that names none. */
+  readonly model?: string;
+  /** Reasoning effort, as `model`. */
+  readonly effort?: string;
+  /** What a fresh thread is told above its prompts. A resumed thread keeps what it was told at its start. */
+  readonly developerInstructions?: string;
+  /** Ends what earlier runs of this ticket may have left running: asked when the bound thread is in use. Never rejects. */
+  endEarlier?(): Promise<void>;
   readonly runMarker: string;
   readonly tools: readonly ToolSpec[];
   readonly grants?: readonly Grant[];
@@ -79,6 +90,10 @@ export interface AgentSession {
   readonly threadId: string;
   /** False when a fresh thread was started, whatever was asked for. */
   readonly resumed: boolean;
+  /** Why the bound thread was left for a fresh one; null when it wasn't, or when none was bound. */
+  readonly replaced: string | null;
+  /** What the thread rests on, to be kept with its id. */
+  readonly binding: ThreadBinding;
   /** The agent's own version, null when it didn't say one. */
   readonly agentVersion: string | null;
   /** Runs one turn to its end. Never rejects: a dead process or a broken protocol is a failed turn. */

@@ -29,6 +29,12 @@ export interface RunRequest {
   readonly callsInDoubt: readonly string[];
   /** What a person said and no agent has yet. */
   readonly inbox: readonly InboxItem[];
+  /** For this run alone: its thread goes back to its own model with the next run that names none. */
+  readonly model?: string;
+  /** Reasoning effort, as `model`. */
+  readonly effort?: string;
+  /** What the agent is told for this run beside the ticket; untouched by the template. */
+  readonly developerInstructions?: string;
   /** The newest settings: hooks follow a reload, the session doesn't. */
   currentSettings(): Settings;
   /** Whether the ticket is still active and routable, by the newest settings. */
@@ -109,6 +115,7 @@ export interface RunJournal {
     readonly bytes: number;
     readonly at: number;
   }): void;
+  threadBinding(issueId: IssueId): { readonly threadId: string; readonly binding: JsonValue } | null;
   bindThread(binding: {
     readonly issueId: IssueId;
     readonly threadId: string;

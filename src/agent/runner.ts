@@ -1,5 +1,6 @@
 /** One run as a pipeline over one value: each step is a no-op once the outcome is decided, and the first reason wins (section 16.5). */
 import type { WorkspaceRecord } from "../domain/claim.ts";
+import type { IssueId, RunId } from "../domain/ids.ts";
 import type { Fingerprint, RunResult } from "../domain/outcome.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -20,6 +21,8 @@ export interface RunnerDeps {
   readonly journal: RunJournal;
   readonly clock: Clock;
   readonly log: Log;
+  /** Ends what earlier runs of the issue may have left running, `current`'s left alone; answers how many processes. */
+  reapEarlier(issueId: IssueId, current: RunId): Promise<number>;
 }
 
 /** Starts the run; it reports through the listener and ends through `done`. */

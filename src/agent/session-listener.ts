@@ -1,5 +1,6 @@
 /** Turns what a session reports into the run's rows and events. A row that can't be written ends the run: nothing goes on unrecorded. */
 import type { AgentEventBody } from "../domain/events.ts";
+import type { JsonValue } from "../domain/issue.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { SessionListener } from "./port.ts";
 import type { RunJournal, RunListener, RunRequest } from "./run-port.ts";
@@ -11,6 +12,8 @@ export interface SessionListenerDeps {
   readonly clock: Clock;
   /** Number of the turn that is running. */
   turn(): number;
+  /** What the session's thread rests on. */
+  binding(): JsonValue;
   /** The agent works on the turn that it was given. */
   turnStarted(): void;
   fail(error: unknown): void;
@@ -42,7 +45,7 @@ export function createSessionListener(deps: SessionListenerDeps): SessionListene
     journal.turnStarted({ runId, turn: deps.turn(), threadId: thread, turnId, at: clock.now() });
     if (announced) return;
     announced = true;
-    journal.bindThread({ issueId: issue.id, threadId: thread, binding: {}, at: clock.now() });
+    journal.bindThread({ issueId: issue.id, threadId: thread, binding: deps.binding(), at: clock.now() });
     listener.threadStarted(thread);
   }
 

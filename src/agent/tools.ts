@@ -3,6 +3,7 @@ import { errorMessage } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Tool, ToolResult } from "../domain/tool.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Log } from "../lib/log.ts";
 
 /** A call's time; a tracker that takes longer is down. */
 const CALL_TIMEOUT_MS = 120_000;
@@ -27,6 +28,7 @@ export interface ToolRunnerDeps {
   readonly tools: readonly Tool[];
   readonly audit: ToolAudit;
   readonly clock: Clock;
+  readonly log: Log;
   /** The run's issue as last seen. */
   issue(): Issue;
   /** Ends with the run. */
@@ -51,7 +53,7 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
     } catch (error) {
       result = refusal("tool_failed", errorMessage(error));
     }
-    deps.audit.toolEnded({
+    noteEnd(deps, {
       callId,
       name,
       ok: result.success,
@@ -60,6 +62,15 @@ export function createToolRunner(deps: ToolRunnerDeps): ToolRunner {
     });
     return result;
   };
+}
+
+/** The call has happened, so its answer is the agent's, written down or not; an end that wasn't is "in doubt" for the next run. */
+function noteEnd({ audit, log }: ToolRunnerDeps, end: ToolCallEnd): void {
+  try {
+    audit.toolEnded(end);
+  } catch (error) {
+    log.warn({ err: error, tool: end.name, call_id: end.callId }, "recording the end of a tool call failed");
+  }
 }
 
 function refusal(code: string, message: string): ToolResult {

@@ -145,6 +145,7 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
     processSpawned: (...spawned) => writer.quick("keeping a process", () => processes.spawned(...spawned)),
     processEnded: (...ended) => writer.quick("ending a process", () => processes.ended(...ended)),
     liveProcesses: () => guarded(path, "reading processes", () => processes.live()),
+    processesOf: (issueId) => guarded(path, "reading processes", () => processes.ofIssue(issueId)),
     turnIntended: (intent) => writer.durable("keeping a turn", () => runs.turnIntended(intent)),
     turnStarted: (start) => writer.quick("starting a turn", () => runs.turnStarted(start)),
     turnEnded: (end) => writer.quick("ending a turn", () => runs.turnEnded(end)),

@@ -106,6 +106,8 @@ export interface Ledger {
    * spawn and its row. Those have pid 0 and can be found by their marker, the run's id, alone.
    */
   liveProcesses(): readonly LiveProcess[];
+  /** Every process that the issue's runs began, ended or not; pid 0 where only the marker is known. */
+  processesOf(issueId: IssueId): readonly LiveProcess[];
 
   turnIntended(intent: TurnIntent): void;
   turnStarted(start: TurnStart): void;

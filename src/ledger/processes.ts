@@ -1,5 +1,5 @@
 /** Processes that runs began, so that a later daemon can end what an unclean stop left. */
-import { issueId, runId, type RunId } from "../domain/ids.ts";
+import { issueId, runId, type IssueId, type RunId } from "../domain/ids.ts";
 import type { Connection } from "./database.ts";
 import type { LiveProcess, ProcessRecord } from "./port.ts";
 import { whole } from "./writer.ts";
@@ -9,6 +9,7 @@ export interface ProcessRows {
   spawned(id: RunId, identity: ProcessRecord, at: number): void;
   ended(id: RunId, at: number): void;
   live(): readonly LiveProcess[];
+  ofIssue(issue: IssueId): readonly LiveProcess[];
 }
 
 interface LiveRow {
@@ -29,6 +30,23 @@ const LIVE = `
   WHERE r.ended_at IS NULL AND NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.run_id = r.run_id AND p.ended_at IS NULL)
   ORDER BY 1`;
 
+/** Whatever the issue's runs began, ended or not, and each run's marker. */
+const OF_ISSUE = `
+  SELECT p.run_id, r.issue_id, p.pid, p.process_group, p.start_time, p.marker
+  FROM processes AS p JOIN runs AS r USING (run_id) WHERE r.issue_id = @issue
+  UNION ALL
+  SELECT run_id, issue_id, 0, 0, '', run_id FROM runs
+  WHERE issue_id = @issue AND NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.run_id = runs.run_id)
+  ORDER BY 1`;
+
+function toProcess(row: LiveRow): LiveProcess {
+  return {
+    runId: runId(row.run_id),
+    issueId: issueId(row.issue_id),
+    identity: { pid: row.pid, processGroup: row.process_group, startTime: row.start_time, marker: row.marker },
+  };
+}
+
 export function prepareProcessRows(db: Connection): ProcessRows {
   const insert = db.prepare(
     `INSERT INTO processes (run_id, pid, process_group, start_time, marker, spawned_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -36,6 +54,7 @@ export function prepareProcessRows(db: Connection): ProcessRows {
   );
   const end = db.prepare("UPDATE processes SET ended_at = ? WHERE run_id = ? AND ended_at IS NULL");
   const live = db.prepare<[], LiveRow>(LIVE);
+  const ofIssue = db.prepare<[{ issue: string }], LiveRow>(OF_ISSUE);
   return {
     spawned(id, { pid, processGroup, startTime, marker }, at) {
       insert.run(id, pid, processGroup, startTime, marker, whole(at));
@@ -43,11 +62,7 @@ export function prepareProcessRows(db: Connection): ProcessRows {
     ended(id, at) {
       end.run(whole(at), id);
     },
-    live: () =>
-      live.all().map((row) => ({
-        runId: runId(row.run_id),
-        issueId: issueId(row.issue_id),
-        identity: { pid: row.pid, processGroup: row.process_group, startTime: row.start_time, marker: row.marker },
-      })),
+    live: () => live.all().map(toProcess),
+    ofIssue: (issue) => ofIssue.all({ issue }).map(toProcess),
   };
 }

@@ -22,7 +22,7 @@ import { issueJson } from "./issue-view.ts";
 import { LiveRuns } from "./live.ts";
 import { Loop } from "./loop.ts";
 import { operate } from "./operate.ts";
-import { reapOrphans } from "./recover.ts";
+import { reapEarlier, reapOrphans } from "./recover.ts";
 import type { RunEventStream } from "./run-feed.ts";
 import { Runs } from "./runs.ts";
 import { buildSnapshot } from "./snapshot.ts";
@@ -34,10 +34,10 @@ export interface OrchestratorLedger extends RunJournal, EventJournal {
   loadState(): DurableState;
   commit(change: DurableChange): void;
   liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
+  processesOf(issueId: IssueId): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
   totals(): { readonly tokens: TokenCounts; readonly endedMs: number };
   tokensOfIssue(issueId: IssueId): readonly ModelTokens[];
   tokensOfDay(at: number): readonly ModelTokens[];
-  unbindThread(issueId: IssueId): void;
   callsInDoubt(issueId: IssueId): readonly string[];
 }
 
@@ -76,7 +76,7 @@ export class Orchestrator implements Service {
 
   constructor(deps: OrchestratorDeps) {
     this.#deps = deps;
-    const { clock, log, ledger, workspaces, backend, trackers, workflow } = deps;
+    const { clock, log, ledger, host, workspaces, backend, trackers, workflow } = deps;
     const post = (event: Event): void => this.#loop.post(event);
     const redact = (text: string): string => deps.redact(text);
     this.#live = new LiveRuns(ledger.totals(), redact);
@@ -92,6 +92,7 @@ export class Orchestrator implements Service {
       log,
       post,
       journal: ledger,
+      reapEarlier: (issueId, current) => reapEarlier({ host, ledger }, issueId, current),
       budgets: this.#budgets,
       live: this.#live,
       onAgentEvent: (runId, issueId, event) => this.#onAgentEvent(runId, issueId, event),
@@ -107,7 +108,6 @@ export class Orchestrator implements Service {
       state: () => this.#loop.state,
       workflow: () => workflow.current(),
       checkWorkflow: () => workflow.checkNow(),
-      unbindThread: (issueId) => ledger.unbindThread(issueId),
       callsInDoubt: (issueId) => ledger.callsInDoubt(issueId),
     });
     this.#loop = new Loop({

@@ -1,5 +1,5 @@
 /** Before anything is dispatched: no process of an earlier run may be left, so that a workspace never has two agents. */
-import type { RunId } from "../domain/ids.ts";
+import type { IssueId, RunId } from "../domain/ids.ts";
 import type { Host, ProcessIdentity } from "../host/port.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
@@ -12,6 +12,20 @@ export interface RecoverDeps {
     liveProcesses(): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
     processEnded(runId: RunId, at: number): void;
   };
+}
+
+export interface ReapDeps {
+  readonly host: Host;
+  readonly ledger: {
+    processesOf(issueId: IssueId): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
+  };
+}
+
+/** Ends what earlier runs of an issue have left, although they were recorded as ended; answers how many processes. */
+export async function reapEarlier({ host, ledger }: ReapDeps, issueId: IssueId, current: RunId): Promise<number> {
+  const earlier = ledger.processesOf(issueId).filter(({ runId }) => runId !== current);
+  const ended = await Promise.all(earlier.map(({ identity }) => host.reap(identity)));
+  return ended.reduce((sum, processes) => sum + processes, 0);
 }
 
 /** Ends the process trees that an unclean stop left behind; each is recorded as ended only when nothing of it is left. */

@@ -50,7 +50,9 @@ async function runTicket(maxTurns: number, end: "completed" | "failed"): Promise
   const id = runId("run-1");
   const facts = [{ kind: "run_started", runId: id, issue, attempt: null, threadId: null, at: 1 }] as const;
   ledger.commit({ claims: new Map(), workspaces: new Map(), pauses: new Map(), facts });
-  const deps = { workspaces: fixture.workspaces, backend, journal: ledger, clock: systemClock, log: captureLog().log };
+  const { workspaces } = fixture;
+  const reapEarlier = (): Promise<number> => Promise.resolve(0);
+  const deps = { workspaces, backend, journal: ledger, clock: systemClock, log: captureLog().log, reapEarlier };
   const request = {
     runId: id,
     issue,

@@ -76,7 +76,13 @@ export class RunBench implements AsyncDisposable {
     });
     const { backend, ledger: journal } = this;
     const { workspaces } = this.fixture;
-    return startRun({ workspaces, backend, journal, clock: systemClock, log: this.log.log }, wanted, this.#listener());
+    const reapEarlier = async (): Promise<number> => {
+      this.heard.push("reaped");
+      return 1;
+    };
+    const { log } = this.log;
+    const deps = { workspaces, backend, journal, clock: systemClock, log, reapEarlier };
+    return startRun(deps, wanted, this.#listener());
   }
 
   #listener(): RunListener {

@@ -21,9 +21,15 @@ export class ScriptedBackend implements AgentBackend {
   readonly turns: OpenTurn[] = [];
   closed = 0;
   interrupts = 0;
+  /** Messages that a running turn has taken. */
+  readonly steered: string[] = [];
+  /** As if no turn were running. */
+  refuseSteer = false;
   compactions = 0;
   /** How a compaction ends. */
   compaction: TurnEnd = { kind: "completed" };
+  /** Why a bound thread is left for a fresh one; null: it is resumed. */
+  replaced: string | null = null;
   /** Thrown instead of opening the next session. */
   refuse: Error | null = null;
   readonly #waiting: ((turn: OpenTurn) => void)[] = [];
@@ -31,19 +37,30 @@ export class ScriptedBackend implements AgentBackend {
   async open(request: SessionRequest): Promise<AgentSession> {
     this.sessions.push(request);
     if (this.refuse !== null) throw this.refuse;
-    const threadId = request.threadId ?? `thread-${this.sessions.length}`;
+    const resumed = request.threadId !== null && this.replaced === null;
+    const threadId = (resumed ? request.threadId : null) ?? `thread-${this.sessions.length}`;
     request.listener.spawned({ pid: 4242, processGroup: 4242, startTime: "1", marker: request.runMarker });
     request.listener.event({
       kind: "session_started",
       threadId,
-      resumed: request.threadId !== null,
+      resumed,
       model: "m-1",
       agentVersion: "0.171.0",
     });
     let current: OpenTurn | null = null;
     return {
       threadId,
-      resumed: request.threadId !== null,
+      resumed,
+      replaced: request.threadId === null ? null : this.replaced,
+      binding: {
+        cwd: request.workspacePath,
+        home: "/agent/home",
+        modelProvider: "p-1",
+        model: "m-1",
+        effort: null,
+        agentVersion: "0.171.0",
+        tools: "none",
+      },
       agentVersion: "0.171.0",
       runTurn: (turn) => {
         const ended = Promise.withResolvers<TurnEnd>();
@@ -53,8 +70,9 @@ export class ScriptedBackend implements AgentBackend {
         this.#waiting.shift()?.(current);
         return ended.promise;
       },
-      steer: async () => {
-        if (current === null) throw new Error("no turn");
+      steer: async (text) => {
+        if (current === null || this.refuseSteer) throw new Error("no turn");
+        this.steered.push(text);
       },
       interrupt: async () => {
         this.interrupts += 1;

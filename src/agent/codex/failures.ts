@@ -131,11 +131,6 @@ export function failureOfLaunch(error: unknown, settings: Settings): TurnFailure
   return end.class === "agent" ? { ...end, class: "launch" } : end;
 }
 
-/** The bound thread is somebody else's: waiting for it could take for ever, and a fresh thread needs nobody. */
-export function failureOfThreadInUse(error: Error): TurnFailure {
-  return failure({ ...AGAIN, freshThread: true }, error.message);
-}
-
 /** Several processes that start at once on one home may lose a race for its database (openai/codex#35555). */
 export function isStartRace(error: unknown): boolean {
   return isAppError(error, "port_exit") && /database is locked|SQLITE_BUSY/i.test(stringAt(error.data, "stderr") ?? "");

@@ -15,11 +15,18 @@ export interface HandshakeRequest {
   readonly deadlineMs: number;
 }
 
+/** What the other side says of itself; null where it doesn't. */
+export interface Greeting {
+  readonly version: string | null;
+  /** Where it keeps its configuration and its threads. */
+  readonly home: string | null;
+}
+
 /**
- * initialize and initialized. Answers the agent's version, null when it says none. Rejects as a request does, and with AppError
+ * initialize and initialized. Rejects as a request does, and with AppError
  * `response_error` for a version that is too old to be used.
  */
-export async function shakeHands(request: HandshakeRequest): Promise<string | null> {
+export async function shakeHands(request: HandshakeRequest): Promise<Greeting> {
   const { channel, clientVersion, experimentalApi, deadlineMs } = request;
   const params: InitializeParams = {
     clientInfo: { name: CLIENT_NAME, title: "Symphony", version: clientVersion },
@@ -32,7 +39,7 @@ export async function shakeHands(request: HandshakeRequest): Promise<string | nu
     throw new AppError("response_error", message, { version, oldest: OLDEST_USABLE });
   }
   channel.notify("initialized");
-  return version;
+  return { version, home: stringAt(reply, "codexHome") };
 }
 
 /**

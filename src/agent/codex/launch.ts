@@ -8,7 +8,7 @@ import type { ChannelOptions } from "./channel.ts";
 import { connect, type Connection } from "./connection.ts";
 import { agentEnvironment, type DaemonEnv } from "./environment.ts";
 import { failureOfLaunch, isStartRace } from "./failures.ts";
-import { shakeHands } from "./handshake.ts";
+import { shakeHands, type Greeting } from "./handshake.ts";
 import { needsExperimentalApi } from "./policy.ts";
 
 /** Processes that start at once on one home may lose a race; it is over by the next try. */
@@ -35,9 +35,8 @@ export interface LaunchRequest {
   spawned(identity: ProcessIdentity): void;
 }
 
-export interface Launched {
+export interface Launched extends Greeting {
   readonly connection: Connection;
-  readonly version: string | null;
 }
 
 /** Rejects with SessionStartError; by then the process tree is gone. */
@@ -63,13 +62,13 @@ async function greet({ host, clock, daemonEnv, clientVersion }: LaunchDeps, requ
     request.spawned(connection.process.identity);
     request.connected(connection);
     using _ = closeOnAbort(connection, signal);
-    const version = await shakeHands({
+    const greeting = await shakeHands({
       channel: connection.channel,
       clientVersion,
       experimentalApi: needsExperimentalApi(settings, toolCount),
       deadlineMs: settings.codex.startTimeoutMs,
     });
-    return { connection, version };
+    return { connection, ...greeting };
   } catch (error) {
     await connection.stop();
     throw error;

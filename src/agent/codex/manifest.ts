@@ -33,7 +33,12 @@ const THREAD_PARAMS = {
   sandbox: ["read-only", "workspace-write", "danger-full-access"],
 } as const;
 
-const THREAD_RESULT = { "thread.id": "string", model: "string" } as const;
+const THREAD_RESULT = {
+  "thread.id": "string",
+  model: "string",
+  modelProvider: "string",
+  reasoningEffort: "string",
+} as const;
 
 const SANDBOX_POLICY = {
   sandboxPolicy: "object",
@@ -146,11 +151,15 @@ export const MANIFEST = {
         "clientInfo.title": "string",
         "clientInfo.version": "string",
       },
-      result: { userAgent: "string" },
+      result: { codexHome: "string", userAgent: "string" },
     },
     "account/read": {
       params: { refreshToken: "boolean" },
       result: { account: "object", requiresOpenaiAuth: "boolean" },
+    },
+    "config/read": {
+      params: { cwd: "string" },
+      result: { "config.model_provider": "string" },
     },
     "command/exec": {
       params: { command: "array", "command[]": "string", cwd: "string", timeoutMs: "number", ...SANDBOX_POLICY },

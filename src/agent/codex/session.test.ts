@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { begin, codexBench, whileTimePasses } from "../../../test/fakes/codex-bench.ts";
+import { begin, codexBench } from "../../../test/fakes/codex-bench.ts";
 import { refusal, THREAD } from "../../../test/fakes/scripted-app-server.ts";
 import { makeSettings } from "../../../test/support/issues.ts";
 import { until } from "../../../test/support/until.ts";
@@ -215,111 +215,5 @@ describe("opening", () => {
         message: expect.stringContaining('codex.approval_policy: "on-failure"'),
       },
     });
-  });
-});
-
-describe("resuming", () => {
-  it("passes what a start would, without tools and without the history", async () => {
-    const my = codexBench();
-    const session = await my.open({ threadId: "old", tools: [{ name: "board", description: "", inputSchema: {} }] });
-    expect(session).toMatchObject({ threadId: "old", resumed: true });
-    expect(my.server.calls("thread/resume")).toEqual([
-      {
-        threadId: "old",
-        cwd: "/workspace",
-        approvalPolicy: "never",
-        sandbox: "read-only",
-        config: { "features.unbounded_connection_retries": false },
-        excludeTurns: true,
-      },
-    ]);
-    expect(my.server.calls("thread/start")).toEqual([]);
-  });
-
-  it.each(["no rollout found for thread id old", "session is archived"])(
-    "starts fresh, once, when the answer is: %s",
-    async (text) => {
-      const my = codexBench();
-      my.server.on("thread/resume", () => refusal(text));
-      expect(await my.open({ threadId: "old" })).toMatchObject({ threadId: THREAD, resumed: false });
-      expect(my.server.calls("thread/resume")).toHaveLength(1);
-      expect(my.server.calls("thread/start")).toHaveLength(1);
-    },
-  );
-
-  it("waits a little for an old process to let the thread go", async () => {
-    const my = codexBench();
-    const inUse = refusal("thread old already has an active writer");
-    my.server.onEach("thread/resume", [
-      () => inUse,
-      () => inUse,
-      ({ threadId }) => ({ result: { thread: { id: threadId } } }),
-    ]);
-    const opened = my.open({ threadId: "old" });
-    expect(await whileTimePasses(my, opened)).toMatchObject({ threadId: "old", resumed: true });
-  });
-
-  it("leaves a thread that somebody else keeps, and asks for a fresh one next time", async () => {
-    const my = codexBench();
-    my.server.on("thread/resume", () => refusal("thread old already has an active writer"));
-    const opened = my.open({ threadId: "old" }).catch((error: unknown) => error);
-    expect(await whileTimePasses(my, opened)).toMatchObject({
-      failure: { class: "agent", retryable: true, freshThread: true },
-    });
-    expect(my.server.calls("thread/start")).toEqual([]);
-  });
-
-  it("takes the old total that comes with the answer for the thread's own", async () => {
-    const my = codexBench();
-    const usage = { tokenUsage: { total: { inputTokens: 70, outputTokens: 7 } } };
-    my.server.on("thread/resume", (_params, server) =>
-      server.after({ result: { thread: { id: THREAD }, model: "gpt-5.5-mini" } }, () =>
-        server.notify("thread/tokenUsage/updated", usage),
-      ),
-    );
-    await my.open({ threadId: THREAD });
-    await until("it is told", () => my.recorder.of("tokens").length > 0);
-    // Whoever counts needs the model first.
-    expect(my.recorder.events.map((event) => event.kind)).toEqual(["session_started", "tokens"]);
-    expect(my.recorder.of("session_started")).toMatchObject([{ resumed: true, model: "gpt-5.5-mini" }]);
-    expect(my.recorder.of("tokens")).toMatchObject([
-      { threadId: THREAD, total: { input: 70, output: 7 }, subAgent: false },
-    ]);
-  });
-
-  it("calls a total of an earlier process's turn a repetition, however late it comes, and those of its own turns not", async () => {
-    const my = codexBench();
-    const usage = (turnId: string, inputTokens: number, threadId = THREAD): Readonly<Record<string, unknown>> => ({
-      threadId,
-      turnId,
-      tokenUsage: { total: { inputTokens, outputTokens: 1 } },
-    });
-    const session = await my.open({ threadId: THREAD });
-    const { end, id } = await begin(my, session);
-    my.server.notify("thread/tokenUsage/updated", usage("of-before", 70));
-    my.server.notify("thread/tokenUsage/updated", usage(id, 90));
-    my.server.notify("turn/started", { threadId: "child", turn: { id: "child-turn" } });
-    my.server.notify("thread/tokenUsage/updated", usage("child-turn", 5, "child"));
-    my.server.notify("thread/tokenUsage/updated", usage("child-of-before", 4, "other"));
-    my.server.endTurn(id, "completed");
-    await end;
-    my.server.notify("thread/tokenUsage/updated", usage(id, 95));
-    await until("all are told", () => my.recorder.of("tokens").length === 5);
-    expect(my.recorder.of("tokens").map(({ total, replayed }) => [total.input, replayed])).toEqual([
-      [70, true],
-      [90, false],
-      [5, false],
-      [4, true],
-      [95, false],
-    ]);
-  });
-
-  it("never calls a fresh thread's total a repetition", async () => {
-    const my = codexBench();
-    await my.open();
-    const params = { turnId: "unheard-of", tokenUsage: { total: { inputTokens: 3, outputTokens: 1 } } };
-    my.server.notify("thread/tokenUsage/updated", params);
-    await until("it is told", () => my.recorder.of("tokens").length === 1);
-    expect(my.recorder.of("tokens")).toMatchObject([{ replayed: false }]);
   });
 });

@@ -3,21 +3,24 @@ import type { AgentEventBody } from "../../domain/events.ts";
 import type { QuestionAnswer } from "../../domain/inbox.ts";
 import type { Log } from "../../lib/log.ts";
 import { SessionStartError, type AgentSession, type SessionRequest, type TurnEnd, type TurnRequest } from "../port.ts";
+import type { ThreadBinding } from "../thread-binding.ts";
 import { readAgentsMd } from "./agents-md.ts";
 import type { Channel, ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
 import { scriptEnvironment } from "./environment.ts";
-import { failureOfRequest, failureOfThreadInUse } from "./failures.ts";
+import { failureOfRequest } from "./failures.ts";
 import { writableGitDirs } from "./git-dirs.ts";
+import type { Greeting } from "./handshake.ts";
 import { OpenWork } from "./items.ts";
 import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
+import { bindingOf, overridesOf, type TurnOverrides } from "./overrides.ts";
 import { turnSandboxPolicy, usesGitDirs, wouldTrust } from "./policy.ts";
 import { Projector } from "./projector.ts";
 import { Questions } from "./questions.ts";
 import { RateLimits } from "./rate-limits.ts";
 import { Requests } from "./requests.ts";
 import { Router } from "./router.ts";
-import { openThread, ThreadInUseError } from "./thread.ts";
+import { openThread } from "./thread.ts";
 import { turnStartParams } from "./thread-params.ts";
 import { TokenReader } from "./tokens.ts";
 import { Turns } from "./turns.ts";
@@ -49,7 +52,10 @@ export class CodexSession implements AgentSession {
   #live: Live | null = null;
   #threadId = "";
   #resumed = false;
-  #agentVersion: string | null = null;
+  #replaced: string | null = null;
+  #binding: ThreadBinding | null = null;
+  #overrides: TurnOverrides = {};
+  #agent: Greeting = { version: null, home: null };
   #malformed = 0;
 
   constructor(deps: SessionDeps, request: SessionRequest, onClosed: () => void) {
@@ -84,14 +90,23 @@ export class CodexSession implements AgentSession {
     return this.#resumed;
   }
 
+  get replaced(): string | null {
+    return this.#replaced;
+  }
+
+  get binding(): ThreadBinding {
+    if (this.#binding === null) throw new Error("the session has no thread yet");
+    return this.#binding;
+  }
+
   get agentVersion(): string | null {
-    return this.#agentVersion;
+    return this.#agent.version;
   }
 
   /** Starts the agent and gets the thread. Rejects with SessionStartError; by then the process tree is gone. */
   async open(): Promise<void> {
     const { settings, workspacePath, runMarker, tools, signal, listener } = this.#request;
-    const { connection, version } = await launch(this.#deps, {
+    const { connection, version, home } = await launch(this.#deps, {
       settings,
       cwd: workspacePath,
       runMarker,
@@ -101,16 +116,13 @@ export class CodexSession implements AgentSession {
       connected: (made) => this.#attach(made),
       spawned: (identity) => listener.spawned(identity),
     });
-    this.#agentVersion = version;
+    this.#agent = { version, home };
     try {
       using _ = closeOnAbort(connection, signal);
       await this.#openThread();
     } catch (error) {
       await connection.stop();
-      const inUse = error instanceof ThreadInUseError;
-      throw new SessionStartError(
-        inUse ? failureOfThreadInUse(error) : failureOfRequest("thread/start", error, settings),
-      );
+      throw new SessionStartError(failureOfRequest("thread/start", error, settings));
     }
   }
 
@@ -163,14 +175,23 @@ export class CodexSession implements AgentSession {
     const { clock, log } = this.#deps;
     const { connection, router, turns } = this.#connected();
     const { channel } = connection;
-    const thread = await openThread(
-      { channel, clock, log, developerInstructions: () => this.#developerInstructions() },
-      this.#request,
-    );
-    turns.bind(thread.threadId);
-    this.#threadId = thread.threadId;
-    this.#resumed = thread.resumed;
-    this.#emit({ kind: "session_started", ...thread, agentVersion: this.#agentVersion });
+    const { home } = this.#agent;
+    const request = this.#request;
+    const developerInstructions = (): Promise<string | null> => this.#developerInstructions();
+    const thread = await openThread({ channel, clock, log, home, developerInstructions }, request);
+    const { threadId, resumed, replaced } = thread;
+    turns.bind(threadId);
+    this.#threadId = threadId;
+    this.#resumed = resumed;
+    this.#replaced = replaced;
+    this.#binding = bindingOf(request, thread, this.#agent);
+    this.#overrides = overridesOf(request, thread, this.#binding);
+    const model = this.#overrides.model ?? thread.model;
+    this.#emit({ kind: "session_started", threadId, resumed, model, agentVersion: this.agentVersion });
+    if (replaced !== null) {
+      const bound = request.threadId ?? "";
+      this.#emit({ kind: "warning", text: `thread ${bound} was left for a fresh one: ${replaced}` });
+    }
     // Now what came before the thread was known: it belongs to a session that has started.
     router.bind(thread.threadId, thread);
   }
@@ -180,7 +201,8 @@ export class CodexSession implements AgentSession {
       method: "turn/start",
       params: async () => {
         const sandboxPolicy = await this.#sandboxPolicy();
-        return turnStartParams({ session: this.#request, threadId: this.#threadId, turn, sandboxPolicy });
+        const wanted = { ...this.#overrides, ...turn };
+        return turnStartParams({ session: this.#request, threadId: this.#threadId, turn: wanted, sandboxPolicy });
       },
     });
   }
@@ -245,8 +267,10 @@ export class CodexSession implements AgentSession {
   }
 
   async #developerInstructions(): Promise<string | null> {
-    const { settings } = this.#request;
-    return wouldTrust(settings) && !settings.codex.trustProject ? readAgentsMd(this.#scriptRequest()) : null;
+    const { settings, developerInstructions: own = "" } = this.#request;
+    const isUnread = wouldTrust(settings) && !settings.codex.trustProject;
+    const repository = isUnread ? await readAgentsMd(this.#scriptRequest()) : null;
+    return [repository ?? "", own].filter((text) => text !== "").join("\n\n") || null;
   }
 
   #scriptRequest(): Parameters<typeof readAgentsMd>[0] {

@@ -19,7 +19,7 @@ function threadParams({ settings, workspacePath }: SessionRequest): ThreadParams
   };
 }
 
-/** `developerInstructions`: what an untrusted repository's AGENTS.md says, or null where the app-server reads it itself. */
+/** `developerInstructions`: the session's own, and what an untrusted repository's AGENTS.md says; null where there is neither. */
 export function threadStartParams(request: SessionRequest, developerInstructions: string | null): ThreadStartParams {
   const { tools } = request;
   return {

@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { SessionRequest } from "../port.ts";
+import { misfit, toolsKey } from "../thread-binding.ts";
 import type { Channel } from "./channel.ts";
 import { resumeRefusal } from "./failures.ts";
 import { objectAt, stringAt } from "./reading.ts";
@@ -11,61 +12,93 @@ import { RpcError } from "./wire.ts";
 
 /** An old process that was told to end is gone in well under a second; a writer that stays longer is somebody else's. */
 const WRITER_RETRY_MS = [250, 500, 1000] as const;
+/** The provider of a configuration that names none. */
+const DEFAULT_PROVIDER = "openai";
 
 export interface ThreadDeps {
   readonly channel: Channel;
   readonly clock: Clock;
   readonly log: Log;
-  /** The repository's instructions for a fresh thread, where the app-server doesn't read them itself. */
+  /** Where this agent keeps its threads; null when it didn't say. */
+  readonly home: string | null;
+  /** What a fresh thread is told above its prompts. */
   developerInstructions(): Promise<string | null>;
 }
 
-export interface OpenThread {
+/** As the answer names it; null where it doesn't. */
+interface NamedThread {
   readonly threadId: string;
-  readonly resumed: boolean;
-  /** As the answer names it; null when it doesn't. */
   readonly model: string | null;
+  readonly effort: string | null;
+  readonly modelProvider: string | null;
 }
 
-/** The bound thread is in use by another process. */
-export class ThreadInUseError extends Error {
-  override readonly name = "ThreadInUseError";
+export interface OpenThread extends NamedThread {
+  readonly resumed: boolean;
+  /** Why the bound thread was left; null when it wasn't, or when none was bound. */
+  readonly replaced: string | null;
 }
 
-/** Rejects as a request does, and with ThreadInUseError. */
+type Resumption =
+  { readonly kind: "resumed"; readonly thread: NamedThread } | { readonly kind: "left"; readonly why: string };
+
+/** Rejects as a request does. A thread that can't be resumed is replaced by a fresh one, which needs nobody's leave. */
 export async function openThread(deps: ThreadDeps, request: SessionRequest): Promise<OpenThread> {
-  if (request.threadId !== null) {
-    const resumed = await resumeThread(deps, request, request.threadId);
-    if (resumed !== null) return { ...resumed, resumed: true };
+  const { threadId } = request;
+  const bound = threadId === null ? null : await resumeIfItFits(deps, request, threadId);
+  if (bound?.kind === "resumed") return { ...bound.thread, resumed: true, replaced: null };
+  const replaced = bound === null ? null : bound.why;
+  if (replaced !== null) {
+    deps.log.warn({ thread_id: threadId, reason: replaced }, "the bound thread is left; a fresh one is started");
   }
   const params = threadStartParams(request, await deps.developerInstructions());
-  return { ...(await threadRequest(deps, request, { method: "thread/start", params })), resumed: false };
+  return { ...(await threadRequest(deps, request, { method: "thread/start", params })), resumed: false, replaced };
 }
 
-/** Null: the server can't resume it, and a fresh thread is as good as it gets. */
-async function resumeThread(deps: ThreadDeps, request: SessionRequest, bound: string): Promise<NamedThread | null> {
-  const params = threadResumeParams(request, bound);
-  for (const waitMs of [...WRITER_RETRY_MS, null]) {
+async function resumeIfItFits(deps: ThreadDeps, request: SessionRequest, threadId: string): Promise<Resumption> {
+  const { binding, workspacePath, tools } = request;
+  if (binding !== undefined && binding !== null) {
+    const now = {
+      cwd: workspacePath,
+      home: deps.home,
+      modelProvider: await configuredProvider(deps, request),
+      tools: toolsKey(tools),
+    };
+    const why = misfit(binding, now);
+    if (why !== null) return { kind: "left", why };
+  }
+  return resume(deps, request, threadId);
+}
+
+/** A resumed thread keeps the provider of its start, whatever the configuration says by now (measured). Null: it can't be told. */
+async function configuredProvider({ channel }: ThreadDeps, request: SessionRequest): Promise<string | null> {
+  const { settings, workspacePath } = request;
+  try {
+    const reply = await channel.request("config/read", { cwd: workspacePath }, settings.codex.readTimeoutMs);
+    const config = objectAt(reply, "config");
+    return config === null ? null : (stringAt(config, "model_provider") ?? DEFAULT_PROVIDER);
+  } catch (error) {
+    // An older server doesn't know the question.
+    if (error instanceof RpcError) return null;
+    throw error;
+  }
+}
+
+async function resume(deps: ThreadDeps, request: SessionRequest, threadId: string): Promise<Resumption> {
+  const params = threadResumeParams(request, threadId);
+  for (let tries = 0; ; tries += 1) {
     try {
-      return await threadRequest(deps, request, { method: "thread/resume", params });
+      return { kind: "resumed", thread: await threadRequest(deps, request, { method: "thread/resume", params }) };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
-      const refusal = resumeRefusal(error);
-      if (refusal === "active_writer" && waitMs === null) throw new ThreadInUseError(error.message, { cause: error });
-      if (refusal !== "active_writer" || waitMs === null) {
-        deps.log.warn(
-          { threadId: bound, err: error, refusal },
-          "the bound thread can't be resumed; a fresh one is started",
-        );
-        return null;
-      }
+      const waitMs = WRITER_RETRY_MS[tries];
+      if (resumeRefusal(error) !== "active_writer" || waitMs === undefined) return { kind: "left", why: error.message };
+      // A process of an earlier run that outlived its end holds the thread; anybody else's is not ours to end.
+      if (tries === 0) await request.endEarlier?.();
       await deps.clock.sleep(waitMs);
     }
   }
-  return null;
 }
-
-type NamedThread = Pick<OpenThread, "threadId" | "model">;
 
 async function threadRequest(
   { channel }: ThreadDeps,
@@ -75,5 +108,10 @@ async function threadRequest(
   const reply = await channel.request(method, params, settings.codex.startTimeoutMs);
   const threadId = stringAt(objectAt(reply, "thread"), "id");
   if (threadId === null) throw new AppError("response_error", `the answer to ${method} names no thread`);
-  return { threadId, model: stringAt(reply, "model") };
+  return {
+    threadId,
+    model: stringAt(reply, "model"),
+    effort: stringAt(reply, "reasoningEffort"),
+    modelProvider: stringAt(reply, "modelProvider"),
+  };
 }
