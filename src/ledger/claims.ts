@@ -13,6 +13,8 @@ export interface ClaimRows {
   /** Notes the newest sight of an issue; rows refer to it. */
   seeIssue(issue: Issue, at: number): void;
   write(change: DurableChange, at: number): void;
+  /** The transaction around the last writes came to nothing: what was written in it is not there. */
+  rolledBack(): void;
 }
 
 interface ClaimRow {
@@ -134,6 +136,7 @@ export function prepareClaimRows(db: Connection, redact: (text: string) => strin
   return {
     load: () => ({ claims: loadClaims(db), workspaces: loadWorkspaces(db), pauses: loadPauses(db) }),
     seeIssue,
+    rolledBack: () => written.clear(),
     write({ claims, workspaces, pauses }, at) {
       for (const [id, claim] of claims) {
         if (claim === null) sql.dropClaim.run(id);

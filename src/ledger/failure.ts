@@ -2,16 +2,25 @@
 import Database from "better-sqlite3";
 import { AppError, errorMessage } from "../domain/errors.ts";
 
-/** What to do about it, by SQLite's primary result code. */
+/** What to do about it, by SQLite's result code, the full one before the primary one. */
 const MENDS: Readonly<Record<string, string>> = {
   SQLITE_BUSY: "another process holds it; stop that one",
   SQLITE_CANTOPEN: "check that the directory exists and is writable",
   SQLITE_CORRUPT: "restore a backup, or move the file away to start with an empty ledger",
   SQLITE_FULL: "free some disk space",
-  SQLITE_IOERR: "check the disk",
+  SQLITE_IOERR: "check the disk, and whether it is full",
+  // No room for the file through which the ledger's users share memory.
+  SQLITE_IOERR_SHMSIZE: "free some disk space",
   SQLITE_NOTADB: "restore a backup, or move the file away to start with an empty ledger",
   SQLITE_PERM: "check the owner and mode of the file",
   SQLITE_READONLY: "make the file and its directory writable",
+};
+
+/** The same by the system's code, for what isn't done by SQLite. */
+const SYSTEM_MENDS: Readonly<Record<string, string>> = {
+  EDQUOT: "free some of your disk quota",
+  ENOSPC: "free some disk space",
+  EROFS: "make the file system writable",
 };
 
 /** `SQLITE_IOERR_FSYNC` and its kin are kinds of `SQLITE_IOERR`. */
@@ -20,13 +29,15 @@ function primaryCode(code: string): string {
 }
 
 /** The code and mend of an error that means "this file can't be used now"; null for any other. */
-function diagnose(error: unknown): { readonly code: string; readonly mend: string } | null {
+export function diagnose(error: unknown): { readonly code: string; readonly mend: string } | null {
   if (error instanceof Database.SqliteError) {
-    const mend = MENDS[primaryCode(error.code)];
+    const mend = MENDS[error.code] ?? MENDS[primaryCode(error.code)];
     return mend === undefined ? null : { code: error.code, mend };
   }
   const isSystemError = error instanceof Error && "syscall" in error && "code" in error;
-  return isSystemError ? { code: String(error.code), mend: "check its owner, mode and disk" } : null;
+  if (!isSystemError) return null;
+  const code = String(error.code);
+  return { code, mend: SYSTEM_MENDS[code] ?? "check its owner, mode and disk" };
 }
 
 /** An error that says what was being done, to which file, and the mend; other errors as they are. */

@@ -91,14 +91,19 @@ function createCommit(parts: {
   return (change) => {
     checkPlace();
     const at = clock.now();
-    writer.durable("keeping a decision", () => {
-      for (const fact of change.facts) {
-        if (fact.kind === "run_started") claims.seeIssue(fact.issue, at);
-        if (fact.kind === "thread_unbound") threads.unbind(fact.issueId);
-        else runs.write(fact);
-      }
-      claims.write(change, at);
-    });
+    try {
+      writer.durable("keeping a decision", () => {
+        for (const fact of change.facts) {
+          if (fact.kind === "run_started") claims.seeIssue(fact.issue, at);
+          if (fact.kind === "thread_unbound") threads.unbind(fact.issueId);
+          else runs.write(fact);
+        }
+        claims.write(change, at);
+      });
+    } catch (error) {
+      claims.rolledBack();
+      throw error;
+    }
   };
 }
 

@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, realpathSync, rmSync, statSync } fro
 import { basename, dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { AppError, errorMessage } from "../domain/errors.ts";
+import { diagnose } from "./failure.ts";
 import type { StateFiles } from "./state-files.ts";
 import { makeStateDirectory } from "./state-files.ts";
 
@@ -138,9 +139,12 @@ function lockStateDirectory(files: StateFiles): Disposable {
     lockFile(path, `the state directory ${files.dir}`);
   } catch (error) {
     if (error instanceof AppError) throw error;
+    // What isn't a database can't have been a lock of ours.
+    const isForeign = error instanceof Database.SqliteError && error.code === "SQLITE_NOTADB";
+    const mend = isForeign ? "remove that file if it isn't a lock" : (diagnose(error)?.mend ?? "remove what is there");
     throw new AppError(
       "state_dir_unusable",
-      `locking ${path} failed: ${errorMessage(error)}; remove that file if it isn't a lock, or choose another --state-dir`,
+      `locking ${path} failed: ${errorMessage(error)}; ${mend}, or choose another --state-dir`,
       { path },
       { cause: error },
     );

@@ -27,6 +27,7 @@ export interface Snapshot {
     readonly last_error: Readonly<Record<string, string>> | null;
   };
   readonly workflow: Row & { readonly revision: string; readonly last_error: Readonly<Record<string, string>> | null };
+  readonly ledger: { readonly last_error: Readonly<Record<string, string>> | null };
   readonly codex_totals: Readonly<Record<string, number>>;
   readonly rate_limits: Row | null;
 }
