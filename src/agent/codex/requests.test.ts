@@ -125,6 +125,45 @@ describe("approvals", () => {
     expect(my.recorder.questions.map((question) => question?.subject ?? null)).toEqual(["a", "c", null]);
   });
 
+  it("tells that an answer was taken when the agent says so, and never before", async () => {
+    const my = codexBench();
+    const grants = [{ id: "q-old", kind: "file_change", subject: "/x", answer: { accept: true, text: null } }] as const;
+    const session = await my.open({ ...policies("ask"), grants });
+    await begin(my, session);
+    const asked = my.server.ask("item/commandExecution/requestApproval", COMMAND);
+    await until("it is open", () => my.recorder.open.at(-1) === 1);
+    session.answer("run-1.q1", { accept: true, text: null });
+    await my.server.answerTo(asked);
+    const granted = my.server.ask("item/fileChange/requestApproval", { itemId: "call-2", grantRoot: "/x" });
+    expect(await my.server.answerTo(granted)).toMatchObject([{ result: { decision: "accept" } }]);
+    expect(my.recorder.answers).toEqual([]);
+    my.server.notify("serverRequest/resolved", { requestId: granted });
+    await until("the grant is used", () => my.recorder.answers.length === 1);
+    my.server.notify("serverRequest/resolved", { requestId: asked });
+    await until("the answer is taken", () => my.recorder.answers.length === 2);
+    expect(my.recorder.answers).toEqual(["q-old", "run-1.q1"]);
+    expect(my.recorder.of("approval_auto_approved")).toEqual([]);
+  });
+
+  it("takes an old agent's turn that ends as having read the answer, a dead agent as not", async () => {
+    for (const [ending, taken] of [
+      ["turn", ["run-1.q1"]],
+      ["exit", []],
+    ] as const) {
+      const my = codexBench();
+      const session = await my.open(policies("ask"));
+      const { end, id } = await begin(my, session);
+      const asked = my.server.ask("item/commandExecution/requestApproval", COMMAND);
+      await until("it is open", () => my.recorder.open.at(-1) === 1);
+      session.answer("run-1.q1", { accept: true, text: null });
+      await my.server.answerTo(asked);
+      if (ending === "turn") my.server.endTurn(id, "completed");
+      else my.server.exit({ code: 1, signal: null });
+      await end;
+      expect(my.recorder.answers).toEqual(taken);
+    }
+  });
+
   it("puts a person's words where the protocol wants them", async () => {
     const my = codexBench();
     const session = await my.open(policies("ask"));
