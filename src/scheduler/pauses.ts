@@ -39,7 +39,10 @@ export function letsThrough(state: State, issueId: IssueId, now: number): boolea
   );
 }
 
-/** The agent's usage limit, met by a run: until the stated reset, else 15 minutes doubling to one hour. */
+/**
+ * The agent's usage limit, met by a run: until the stated reset, else 15 minutes doubling to one hour. A reset that came while the
+ * run was ending has been stated all the same: then the next ticket tries at once.
+ */
 export function pauseForUsageLimit(
   draft: Draft,
   env: Env,
@@ -47,7 +50,7 @@ export function pauseForUsageLimit(
 ): void {
   const before = draft.state.pauses.get("usage_limit");
   const step = nextStep(before, met.issueId);
-  const until = met.resetsAt !== null && met.resetsAt > env.now ? met.resetsAt : env.now + unknownLimitMs(step);
+  const until = met.resetsAt ?? env.now + unknownLimitMs(step);
   draft.setPause({
     kind: "usage_limit",
     since: before?.since ?? env.now,

@@ -171,6 +171,12 @@ describe("a usage limit", () => {
     expect(driver.effect("refresh")?.ids).toEqual([second.id]);
   });
 
+  it("whose reset came while the run was ending holds nobody up", () => {
+    const driver = running();
+    driver.endRun(issue, limit(driver.now - 1));
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+
   it("without a stated reset waits 15 minutes, then 30, then an hour", () => {
     const driver = running();
     const waits: number[] = [];
