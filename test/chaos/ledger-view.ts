@@ -58,3 +58,18 @@ export function readLedger(path: string): LedgerView {
     db.close();
   }
 }
+
+/** All rows of the tables that decide what happens next, as text for a trace. */
+export function ledgerAsText(path: string): string {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    return ["claims", "pauses", "workspaces", "runs", "processes"]
+      .map((table) => {
+        const rows = db.prepare<[], unknown>(`SELECT * FROM ${table}`).all();
+        return [`${table}:`, ...rows.map((row) => `  ${JSON.stringify(row)}`)].join("\n");
+      })
+      .join("\n");
+  } finally {
+    db.close();
+  }
+}

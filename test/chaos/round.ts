@@ -3,7 +3,7 @@ import { errorMessage } from "../../src/domain/errors.ts";
 import { until } from "../support/until.ts";
 import { countFigures, findLosses, type Figures, type Loss } from "./checks.ts";
 import { FaultLoss, strike, type Strike } from "./faults.ts";
-import { readLedger } from "./ledger-view.ts";
+import { ledgerAsText, readLedger } from "./ledger-view.ts";
 import { planRound, type FaultKind } from "./plan.ts";
 import { isFinished } from "./scripts.ts";
 import { World } from "./world.ts";
@@ -19,7 +19,7 @@ export interface RoundResult {
   readonly losses: readonly Loss[];
   /** Null when the round never came to its end. */
   readonly figures: Figures | null;
-  /** The journal and the daemons' whole log. */
+  /** The ledger's decisive rows at the end, the journal, and the daemons' whole log. */
   readonly trace: string;
   readonly tookMs: number;
 }
@@ -60,7 +60,15 @@ async function play(world: World, struck: StruckFault[]): Promise<Loss[]> {
 
 function traceOf(world: World): string {
   const journal = world.journal().map(({ name, ticket, run, pid }) => `${name} ${ticket} ${run} ${pid}`);
-  return `--- journal\n${journal.join("\n")}\n--- log\n${world.log}`;
+  return `--- ledger\n${ledgerText(world)}\n--- journal\n${journal.join("\n")}\n--- log\n${world.log}`;
+}
+
+function ledgerText(world: World): string {
+  try {
+    return ledgerAsText(world.ledger);
+  } catch (error) {
+    return `it can't be read: ${errorMessage(error)}`;
+  }
 }
 
 /** Plays the round of a seed. Never rejects: what goes wrong is a loss. */
