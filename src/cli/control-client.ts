@@ -1,5 +1,5 @@
 /** Asks a running daemon over its control socket. */
-import { request } from "node:http";
+import { request, type IncomingMessage } from "node:http";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { reachableSocketPath } from "../http/socket-path.ts";
 import { stateFiles } from "../ledger/state-files.ts";
@@ -11,47 +11,132 @@ export interface DaemonAddress {
   readonly stateDir: string | null;
 }
 
+/** One request; a body goes as JSON. */
+export interface DaemonRequest {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** One server-sent event. */
+export interface StreamEvent {
+  readonly event: string;
+  readonly data: unknown;
+}
+
 /** Far more than a daemon needs for an answer from memory. */
 const ANSWER_TIMEOUT_MS = 10_000;
 
-/** The JSON that the daemon answers. Throws AppError daemon_unreachable when none runs or it doesn't answer. */
-export async function askDaemon(address: DaemonAddress, method: "GET" | "POST", path: string): Promise<unknown> {
-  const directory = findStateDirectory(address.workflow, { flag: address.stateDir, env: process.env });
-  const socketPath = reachableSocketPath(stateFiles(directory).socket, process.env);
-  const body = await exchange(socketPath, method, path);
+/**
+ * The JSON that the daemon answers. Throws AppError `daemon_unreachable` when none runs or it doesn't answer, and `request_refused`, with the
+ * daemon's own words, when it doesn't do what is asked.
+ */
+export async function askDaemon(address: DaemonAddress, asked: DaemonRequest): Promise<unknown> {
+  const socketPath = socketOf(address);
+  const answer = await send(socketPath, asked, ANSWER_TIMEOUT_MS);
+  const json = parseAnswer(socketPath, await readAll(socketPath, answer));
+  refuseErrors(answer.statusCode ?? 0, json);
+  return json;
+}
+
+/** The events of the daemon's stream until it ends or the signal aborts; throws as {@link askDaemon}. */
+export async function* followDaemon(
+  address: DaemonAddress,
+  after: number | null,
+  signal: AbortSignal,
+): AsyncGenerator<StreamEvent, void> {
+  const socketPath = socketOf(address);
+  const path = after === null ? "/api/v1/stream" : `/api/v1/stream?after=${after}`;
+  const answer = await send(socketPath, { method: "GET", path }, 0);
+  if (answer.statusCode !== 200) {
+    refuseErrors(answer.statusCode ?? 0, parseAnswer(socketPath, await readAll(socketPath, answer)));
+  }
+  const stop = (): void => void answer.destroy();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
   try {
-    return JSON.parse(body) as unknown;
+    let text = "";
+    for await (const chunk of answer.setEncoding("utf8")) {
+      text += String(chunk);
+      const frames = text.split("\n\n");
+      text = frames.pop() ?? "";
+      for (const frame of frames) {
+        const event = parseFrame(frame);
+        if (event !== null) yield event;
+      }
+    }
   } catch (error) {
-    throw new AppError(
-      "daemon_unreachable",
-      `the daemon at ${socketPath} answered no JSON`,
-      { socketPath },
-      { cause: error },
-    );
+    // Cut off by us, or by a daemon that ends: either way the stream is over.
+    if (!signal.aborted && !isCutOff(error)) throw unreachable(socketPath, error);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    answer.destroy();
   }
 }
 
-function exchange(socketPath: string, method: string, path: string): Promise<string> {
-  const answer = Promise.withResolvers<string>();
-  const outgoing = request({ socketPath, method, path, timeout: ANSWER_TIMEOUT_MS }, (incoming) => {
-    let text = "";
-    incoming.setEncoding("utf8");
-    incoming.on("data", (chunk: string) => {
-      text += chunk;
-    });
-    incoming.on("end", () => answer.resolve(text));
-    incoming.on("error", (error) => answer.reject(unreachable(socketPath, error)));
-  });
-  outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${ANSWER_TIMEOUT_MS} ms`)));
+function socketOf({ workflow, stateDir }: DaemonAddress): string {
+  const directory = findStateDirectory(workflow, { flag: stateDir, env: process.env });
+  return reachableSocketPath(stateFiles(directory).socket, process.env);
+}
+
+/** Resolves with the answer's beginning. `timeoutMs` 0: as long as it takes. */
+function send(socketPath: string, { method, path, body }: DaemonRequest, timeoutMs: number): Promise<IncomingMessage> {
+  const answer = Promise.withResolvers<IncomingMessage>();
+  const headers = body === undefined ? {} : { "content-type": "application/json" };
+  const outgoing = request({ socketPath, method, path, headers, timeout: timeoutMs }, answer.resolve);
+  outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
   outgoing.on("error", (error) => answer.reject(unreachable(socketPath, error)));
-  outgoing.end();
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body));
   return answer.promise;
 }
 
-function unreachable(socketPath: string, error: Error): AppError {
-  const isAbsent = "code" in error && (error.code === "ENOENT" || error.code === "ECONNREFUSED");
+async function readAll(socketPath: string, answer: IncomingMessage): Promise<string> {
+  try {
+    let text = "";
+    for await (const chunk of answer.setEncoding("utf8")) text += String(chunk);
+    return text;
+  } catch (error) {
+    throw unreachable(socketPath, error);
+  }
+}
+
+function parseAnswer(socketPath: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const message = `the daemon at ${socketPath} answered no JSON`;
+    throw new AppError("daemon_unreachable", message, { socketPath }, { cause: error });
+  }
+}
+
+/** `ready` answers 503 without an error: that is its answer. */
+function refuseErrors(status: number, json: unknown): void {
+  if (status < 400 || typeof json !== "object" || json === null || !("error" in json)) return;
+  const { error } = json;
+  const isEnvelope = typeof error === "object" && error !== null && "message" in error && "code" in error;
+  const message = isEnvelope ? String(error.message) : `the daemon answered ${status}`;
+  throw new AppError("request_refused", message, { status, code: isEnvelope ? error.code : null });
+}
+
+function parseFrame(frame: string): StreamEvent | null {
+  const event = /^event: (.*)$/m.exec(frame)?.[1];
+  const data = /^data: (.*)$/m.exec(frame)?.[1];
+  if (event === undefined || data === undefined) return null;
+  return { event, data: JSON.parse(data) as unknown };
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && "code" in error ? error.code : null;
+}
+
+function isCutOff(error: unknown): boolean {
+  return ["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"].some((code) => code === codeOf(error));
+}
+
+function unreachable(socketPath: string, error: unknown): AppError {
+  const isAbsent = ["ENOENT", "ECONNREFUSED"].some((code) => code === codeOf(error));
   const message = isAbsent
-    ? `no daemon runs here (${socketPath}); start one with: symphony WORKFLOW.md`
+    ? `no daemon runs here (${socketPath}); start one with: symphony WORKFLOW.md, or name its file with --workflow`
     : `the daemon at ${socketPath} can't be asked: ${errorMessage(error)}`;
   return new AppError("daemon_unreachable", message, { socketPath }, { cause: error });
 }

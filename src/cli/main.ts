@@ -4,7 +4,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from "commander
 import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { LogLevel } from "../lib/log.ts";
 import { parseDuration } from "./duration.ts";
-import { nearestOptions, type Given } from "./options.ts";
+import { addControls } from "./control-commands.ts";
+import { daemonCommand, nearestOptions, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
 import { plainLine } from "./terminal-text.ts";
 
@@ -93,7 +94,7 @@ function usageLine(text: string): string {
 
 /** Commands that read the ledger, beside a running daemon or without one. */
 function addReports(program: Command, done: (exitCode: number) => void): void {
-  ledgerCommand(program, "runs")
+  daemonCommand(program, "runs")
     .description("what was run, newest first")
     .option("--issue <identifier>", "only the runs of one issue")
     .addOption(new Option("--limit <count>", "at most this many").argParser(positiveCount))
@@ -103,7 +104,7 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
       const { issue = null, limit = null, json = false } = given;
       done(runs({ ledger: await ledgerPath(given), json, issue, limit }));
     });
-  ledgerCommand(program, "usage")
+  daemonCommand(program, "usage")
     .description("turns, tokens and time so far")
     .addOption(new Option("--by <what>", "one row for each").choices(["issue", "day"]).default("issue"))
     .action(async (_options, command: Command) => {
@@ -124,20 +125,20 @@ function addLedger(program: Command, done: (exitCode: number) => void): void {
     const options = nearestOptions(command);
     return { ledger: await ledgerPath(options), json: options.json === true };
   };
-  ledgerCommand(ledger, "backup")
+  daemonCommand(ledger, "backup")
     .description("copy it to a new file that is whole by itself")
     .argument("<file>", "where to; nothing is overwritten")
     .action(async (file: string, _options, command: Command) => {
       const { ledgerBackup } = await import("./ledger.ts");
       done(ledgerBackup(await given(command), file));
     });
-  ledgerCommand(ledger, "check")
+  daemonCommand(ledger, "check")
     .description("read all of it; exit code 1 when something is wrong")
     .action(async (_options, command: Command) => {
       const { ledgerCheck } = await import("./ledger.ts");
       done(ledgerCheck(await given(command)));
     });
-  ledgerCommand(ledger, "prune")
+  daemonCommand(ledger, "prune")
     .description("delete the details of old runs; runs and token counts stay")
     .addOption(
       new Option("--older-than <span>", "of runs that ended longer ago: 12h, 30d, 8w")
@@ -148,25 +149,6 @@ function addLedger(program: Command, done: (exitCode: number) => void): void {
       const { ledgerPrune } = await import("./ledger.ts");
       done(ledgerPrune(await given(command), nearestOptions(command).olderThan ?? null));
     });
-}
-
-/** Commands that ask a running daemon. */
-function addControls(program: Command, done: (exitCode: number) => void): void {
-  ledgerCommand(program, "status")
-    .description("what the daemon does right now")
-    .action(async (_options, command: Command) => {
-      const { workflow = "./WORKFLOW.md", stateDir = null, json = false } = nearestOptions(command);
-      const { status } = await import("./status.ts");
-      done(await status({ workflow, stateDir, json }));
-    });
-}
-
-function ledgerCommand(program: Command, name: string): Command {
-  return program
-    .command(name)
-    .option("-w, --workflow <path>", "whose ledger", "./WORKFLOW.md")
-    .option("--state-dir <dir>", "the state directory itself, whatever the workflow says")
-    .option("--json", "one JSON value and nothing else");
 }
 
 async function ledgerPath({

@@ -17,6 +17,9 @@ export interface Given {
   readonly keep?: boolean;
   readonly dir?: string;
   readonly codex?: string;
+  readonly wait?: boolean;
+  readonly decline?: boolean;
+  readonly text?: string;
   /** Milliseconds. */
   readonly olderThan?: number | null;
 }
@@ -30,4 +33,13 @@ export function nearestOptions(command: Command): Given {
     }
   }
   return Object.assign(command.optsWithGlobals<Given>(), Object.fromEntries(given));
+}
+
+/** A command that finds its daemon or ledger by the workflow, or by the state directory itself. */
+export function daemonCommand(program: Command, name: string): Command {
+  return program
+    .command(name)
+    .option("-w, --workflow <path>", "of the daemon that is meant", "./WORKFLOW.md")
+    .option("--state-dir <dir>", "the state directory itself, whatever the workflow says")
+    .option("--json", "one JSON value and nothing else");
 }

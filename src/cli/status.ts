@@ -93,7 +93,7 @@ const BLOCKED: readonly Column[] = [
 
 /** Prints the status; answers the exit code. Rejects with AppError daemon_unreachable. */
 export async function status({ json, ...address }: StatusOptions): Promise<number> {
-  const answer = await askDaemon(address, "GET", "/api/v1/state");
+  const answer = await askDaemon(address, { method: "GET", path: "/api/v1/state" });
   if (json) printJson(answer);
   else printLines(statusLines(statusSchema.parse(answer)));
   return 0;

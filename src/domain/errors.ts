@@ -38,6 +38,7 @@ export type ErrorCode =
   | "state_dir_unusable"
   | "already_running"
   | "daemon_unreachable"
+  | "request_refused"
   | "usage";
 
 /** An expected failure. `message` stands alone for a person; `data` is for fields and tests, never secrets. */
