@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { makeIssue } from "../../test/support/issues.ts";
-import { hookEnvironment, withoutSecrets } from "./environment.ts";
+import { hookEnvironment } from "./environment.ts";
 
 const SECRETS = [{ envNames: ["LINEAR_API_KEY", "BOARD_KEY"], value: "lin_api_0123456789" }];
 
@@ -20,22 +20,6 @@ describe("a hook's environment", () => {
       SYMPHONY_ATTEMPT: "2",
     });
     expect(hookEnvironment({ ...input, attempt: null })).toMatchObject({ SYMPHONY_ATTEMPT: "" });
-  });
-
-  it("leaves out the tracker's secrets by name and by value, inside longer values too", () => {
-    const env = {
-      LINEAR_API_KEY: "another value",
-      COPY: "lin_api_0123456789",
-      HEADER: "Authorization: lin_api_0123456789",
-      LINEAR_TEAM: "ENG",
-    };
-    expect(withoutSecrets(env, SECRETS)).toEqual({ LINEAR_TEAM: "ENG" });
-  });
-
-  it("doesn't take a short or empty secret for part of everything", () => {
-    const env = { A: "abc", B: "xabcx", C: "" };
-    expect(withoutSecrets(env, [{ envNames: [], value: "abc" }])).toEqual({ B: "xabcx", C: "" });
-    expect(withoutSecrets(env, [{ envNames: [], value: "" }])).toEqual(env);
   });
 
   it("bounds ticket text and takes NULs out of it", () => {

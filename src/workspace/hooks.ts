@@ -4,7 +4,8 @@ import type { Issue } from "../domain/issue.ts";
 import type { HookSettings, Settings } from "../domain/settings.ts";
 import type { Host } from "../host/port.ts";
 import type { Log } from "../lib/log.ts";
-import { hookEnvironment, type Environment } from "./environment.ts";
+import type { Environment } from "../host/environment.ts";
+import { hookEnvironment } from "./environment.ts";
 import { issueFields } from "./log-fields.ts";
 import { redact } from "./redact.ts";
 

@@ -1,7 +1,7 @@
 /** Takes secrets out of a hook's output before it reaches an error message, and so the log, the ledger and the status. */
 import type { Secret } from "../domain/settings.ts";
 import { Redactor } from "../lib/redact.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../host/environment.ts";
 
 /** Names under which people keep secrets that aren't the tracker's: a hook has the daemon's whole environment to print. */
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL/i;

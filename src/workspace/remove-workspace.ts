@@ -8,7 +8,7 @@ import type { Host } from "../host/port.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { inspectWorkspace, refuseRoot } from "./containment.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../host/environment.ts";
 import { runHook } from "./hooks.ts";
 import { issueFields } from "./log-fields.ts";
 import { isOwnedBy, readOwner, removeOwner, writeOwner, type Owner } from "./owner-file.ts";

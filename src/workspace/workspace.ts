@@ -18,7 +18,7 @@ import {
   PRIVATE_DIRECTORY,
   requireWorkspace,
 } from "./containment.ts";
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../host/environment.ts";
 import { readFingerprint } from "./fingerprint.ts";
 import { runHook, type HookRequest } from "./hooks.ts";
 import { workspaceKey } from "./key.ts";

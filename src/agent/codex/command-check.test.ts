@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createLocalHost } from "../../host/local.ts";
 import { captureLog } from "../../../test/support/captured-log.ts";
 import { makeSettings } from "../../../test/support/issues.ts";
@@ -18,6 +18,15 @@ it.each([
   ['"$HOME/bin/codex" app-server', null],
 ])("the program of %j is %j", (command, program) => {
   expect(programOf(command)).toBe(program);
+});
+
+it("starts no shell for a program that the daemon finds itself", async () => {
+  const host = createLocalHost({ log: captureLog().log });
+  const runScript = vi.spyOn(host, "runScript");
+  for (const command of ["bash -c true", "/bin/bash -c true"]) {
+    await checkAgentCommand(host, makeSettings({ codex: { command } }), process.env);
+  }
+  expect(runScript).not.toHaveBeenCalled();
 });
 
 it("names the command and the mend when bash finds no such program", async () => {

@@ -1,5 +1,7 @@
 /** Looks before the first run whether `codex.command` names a program that bash finds, so that a typing error is one line at start. */
-import { dirname } from "node:path";
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { AppError } from "../../domain/errors.ts";
 import type { Settings } from "../../domain/settings.ts";
 import type { Host } from "../../host/port.ts";
@@ -19,11 +21,31 @@ export function programOf(command: string): string | null {
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? null;
 }
 
+/** Whether it is a file that can be executed, by its absolute path or in a directory of the search path. */
+async function isOnPath(program: string, searchPath: string): Promise<boolean> {
+  if (program.includes("/")) return isAbsolute(program) && (await isExecutable(program));
+  for (const directory of searchPath.split(delimiter)) {
+    if (isAbsolute(directory) && (await isExecutable(join(directory, program)))) return true;
+  }
+  return false;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    // Not there, or not ours to execute.
+    return false;
+  }
+}
+
 /** Throws AppError codex_not_found. What only a shell could tell, and a shell that doesn't answer in time, is let pass. */
 export async function checkAgentCommand(host: Host, settings: Settings, daemonEnv: DaemonEnv): Promise<void> {
   const { command } = settings.codex;
   const program = programOf(command);
-  if (program === null) return;
+  // What the daemon finds itself, bash finds as well: a profile only adds to the path. That saves a login shell at each start.
+  if (program === null || (await isOnPath(program, daemonEnv["PATH"] ?? ""))) return;
   const marker = "command-check";
   const { exitCode } = await host.runScript({
     script: `command -v -- "$SYMPHONY_PROGRAM" >/dev/null || exit ${NOT_FOUND_EXIT}`,

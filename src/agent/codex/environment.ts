@@ -1,10 +1,9 @@
 /** The environment of the agent's process: an allow-list, never the tracker's secrets (contract: codex.env, codex.env_inherit). */
-import type { Secret, Settings } from "../../domain/settings.ts";
+import type { Settings } from "../../domain/settings.ts";
+import { withoutSecrets, type Environment } from "../../host/environment.ts";
+import { MARKER_VARIABLE } from "../../host/login-shell.ts";
 
-export type DaemonEnv = Readonly<Record<string, string | undefined>>;
-
-/** Carried by everything that a run starts, so that it is found again after a crash. */
-const RUN_MARKER_NAME = "SYMPHONY_RUN_MARKER";
+export type DaemonEnv = Environment;
 
 const CORE_NAMES = new Set([
   "HOME",
@@ -28,9 +27,6 @@ const CORE_NAMES = new Set([
 ]);
 const CORE_PREFIXES = ["LC_", "CODEX_", "OPENAI_"];
 
-/** A shorter secret inside a longer value is as likely chance as a leak; an equal one is always taken out. */
-const MIN_EMBEDDED_SECRET_CHARS = 8;
-
 export interface EnvironmentInput {
   readonly daemonEnv: DaemonEnv;
   readonly settings: Settings;
@@ -42,19 +38,17 @@ export function agentEnvironment({ daemonEnv, settings, runMarker }: Environment
   const { codex, secrets } = settings;
   const mentioned = mentionedNames(codex.command);
   const wanted = (name: string): boolean => codex.envInherit === "all" || isCore(name) || mentioned.has(name);
-  const env: Record<string, string> = {};
-  for (const [name, value] of Object.entries({ ...daemonEnv, ...codex.env })) {
-    if (value === undefined || !(wanted(name) || name in codex.env)) continue;
-    if (!isSecret(name, value, secrets)) env[name] = value;
-  }
-  env[RUN_MARKER_NAME] = runMarker;
-  return env;
+  const inherited = Object.entries(daemonEnv).filter(([name]) => wanted(name));
+  return {
+    ...withoutSecrets({ ...Object.fromEntries(inherited), ...codex.env }, secrets),
+    [MARKER_VARIABLE]: runMarker,
+  };
 }
 
 /** The environment of our own short git and file commands in a workspace: core names alone. */
 export function scriptEnvironment(input: EnvironmentInput): Record<string, string> {
   const env = agentEnvironment(input);
-  return Object.fromEntries(Object.entries(env).filter(([name]) => isCore(name) || name === RUN_MARKER_NAME));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isCore(name) || name === MARKER_VARIABLE));
 }
 
 /** The names of the `$NAME`s and `${NAME}`s in a shell string. */
@@ -64,13 +58,4 @@ export function mentionedNames(command: string): ReadonlySet<string> {
 
 function isCore(name: string): boolean {
   return CORE_NAMES.has(name) || CORE_PREFIXES.some((prefix) => name.startsWith(prefix));
-}
-
-function isSecret(name: string, value: string, secrets: readonly Secret[]): boolean {
-  return secrets.some(
-    (secret) =>
-      secret.envNames.includes(name) ||
-      (secret.value !== "" && value === secret.value) ||
-      (secret.value.length >= MIN_EMBEDDED_SECRET_CHARS && value.includes(secret.value)),
-  );
 }

@@ -1,17 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { captureLog } from "../../../test/support/captured-log.ts";
 import { makeTempDir, type TempDir } from "../../../test/support/temp-dir.ts";
-import { createLocalHost } from "../../host/local.ts";
-import { readAgentsMd } from "./agents-md.ts";
 import { writableGitDirs } from "./git-dirs.ts";
 
 const run = promisify(execFile);
-const host = createLocalHost({ log: captureLog().log });
 let dir: TempDir;
 
 beforeEach(async () => {
@@ -33,10 +29,6 @@ async function repository(path: string): Promise<string> {
   await git(path, "init", "--quiet");
   await git(path, "commit", "--quiet", "--allow-empty", "--message", "one");
   return path;
-}
-
-function request(workspacePath: string): Parameters<typeof readAgentsMd>[0] {
-  return { host, workspacePath, env: { PATH: process.env["PATH"] ?? "", HOME: dir.path }, marker: basename(dir.path) };
 }
 
 async function gitDirs(workspacePath: string): Promise<readonly string[]> {
@@ -103,23 +95,5 @@ describe("the git directories that an agent may write", () => {
     await git(workspace, "config", "core.hooksPath", at("hooks"));
     expect(await gitDirs(workspace)).toEqual([join(workspace, ".git")]);
     expect(existsSync(at("ran"))).toBe(false);
-  });
-});
-
-describe("a repository's instructions", () => {
-  it("are read from AGENTS.md, or from its override", async () => {
-    await writeFile(at(".bash_profile"), "echo noise\n");
-    expect(await readAgentsMd(request(dir.path))).toBeNull();
-    await writeFile(at("AGENTS.md"), "Use tabs.\n\nsymphony-agents-md-end is a word like others.\n");
-    expect(await readAgentsMd(request(dir.path))).toBe(
-      "The repository's own instructions (AGENTS.md):\n\nUse tabs.\n\nsymphony-agents-md-end is a word like others.",
-    );
-    await writeFile(at("AGENTS.override.md"), "Use spaces.");
-    expect(await readAgentsMd(request(dir.path))).toContain("Use spaces.");
-  });
-
-  it("are cut at the app-server's own limit", async () => {
-    await writeFile(at("AGENTS.md"), "x".repeat(100_000));
-    expect((await readAgentsMd(request(dir.path)))?.length).toBeLessThan(33_000);
   });
 });

@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { begin, codexBench } from "../../../test/fakes/codex-bench.ts";
 import { refusal, THREAD } from "../../../test/fakes/scripted-app-server.ts";
 import { makeSettings } from "../../../test/support/issues.ts";
+import { makeTempDir } from "../../../test/support/temp-dir.ts";
 import { until } from "../../../test/support/until.ts";
 import { SessionStartError } from "../port.ts";
 
@@ -74,17 +77,12 @@ describe("opening", () => {
   it("keeps a writable start from trusting the repository, and hands its AGENTS.md over", async () => {
     const my = codexBench();
     const settings = makeSettings({ codex: { threadSandbox: "workspace-write" } });
-    my.server.host.runScript = () =>
-      Promise.resolve({
-        exitCode: 0,
-        timedOut: false,
-        aborted: false,
-        output: "motd\nsymphony-agents-md-begin\nUse tabs.\n\nsymphony-agents-md-end\n",
-      });
-    await my.open({ settings });
+    await using dir = await makeTempDir();
+    await writeFile(join(dir.path, "AGENTS.md"), "Use tabs.\n");
+    await my.open({ settings, workspacePath: dir.path });
     expect(my.server.calls("thread/start")[0]).toMatchObject({
       sandbox: "workspace-write",
-      config: { projects: { "/workspace": { trust_level: "untrusted" } } },
+      config: { projects: { [dir.path]: { trust_level: "untrusted" } } },
       developerInstructions: "The repository's own instructions (AGENTS.md):\n\nUse tabs.",
     });
   });

@@ -7,7 +7,6 @@ import type { ThreadBinding } from "../thread-binding.ts";
 import { readAgentsMd } from "./agents-md.ts";
 import type { Channel, ChannelOptions } from "./channel.ts";
 import type { Connection } from "./connection.ts";
-import { scriptEnvironment } from "./environment.ts";
 import { failureOfRequest } from "./failures.ts";
 import { writableGitDirs } from "./git-dirs.ts";
 import type { Greeting } from "./handshake.ts";
@@ -59,8 +58,8 @@ export class CodexSession implements AgentSession {
   #malformed = 0;
 
   constructor(deps: SessionDeps, request: SessionRequest, onClosed: () => void) {
-    const { id, identifier } = request.issue;
-    const log = deps.log.child({ issue_id: id, issue_identifier: identifier });
+    const { issue } = request;
+    const log = deps.log.child({ issue_id: issue.id, issue_identifier: issue.identifier });
     this.#deps = { ...deps, log };
     this.#request = request;
     this.#onClosed = onClosed;
@@ -269,13 +268,7 @@ export class CodexSession implements AgentSession {
   async #developerInstructions(): Promise<string | null> {
     const { settings, developerInstructions: own = "" } = this.#request;
     const isUnread = wouldTrust(settings) && !settings.codex.trustProject;
-    const repository = isUnread ? await readAgentsMd(this.#scriptRequest()) : null;
+    const repository = isUnread ? await readAgentsMd(this.#request.workspacePath) : null;
     return [repository ?? "", own].filter((text) => text !== "").join("\n\n") || null;
-  }
-
-  #scriptRequest(): Parameters<typeof readAgentsMd>[0] {
-    const { settings, workspacePath, runMarker } = this.#request;
-    const { host, daemonEnv } = this.#deps;
-    return { host, workspacePath, marker: runMarker, env: scriptEnvironment({ daemonEnv, settings, runMarker }) };
   }
 }
