@@ -2,6 +2,7 @@
 import type { WaitReason } from "../domain/claim.ts";
 import type { InboxItem } from "../domain/inbox.ts";
 import type { Issue } from "../domain/issue.ts";
+import type { EarlierWork } from "../ledger/earlier-work.ts";
 
 /** Where a turn stands in its run. */
 export interface TurnPosition {
@@ -49,29 +50,86 @@ const WHAT_HAPPENED: Readonly<Record<WaitReason, string>> = {
   answered: "A person has answered the open question.",
 };
 
-/** What a resumed thread is told first. */
-export interface ResumeNotes extends TurnPosition {
+/** What is known of the run before, for whoever goes on. */
+export interface HandoverNotes {
   readonly why: WaitReason;
   readonly error: string | null;
   /** Tool calls that were started and whose end nobody saw: they may or may not have happened. */
   readonly callsInDoubt: readonly string[];
+  readonly work: EarlierWork;
+  /** What the agent is told for this run beside the ticket; null: nothing. */
+  readonly instructions: string | null;
 }
+
+/** What a resumed thread is told first. */
+export type ResumeNotes = TurnPosition & HandoverNotes;
 
 /** Guidance for the first turn of a run on a thread that an earlier run left. */
 export function resumePrompt(notes: ResumeNotes): string {
-  const { turn, maxTurns, issue, why, error, callsInDoubt } = notes;
+  const { turn, maxTurns, issue, work, instructions } = notes;
   const lines = [
     `Resume ${issue.identifier}: turn ${turn} of ${maxTurns} of a new run on this thread.`,
-    `${WHAT_HAPPENED[why]}${error === null ? "" : ` It ended with: ${error}`}`,
+    whatHappened(notes),
+    ...cutOff(work),
     `The issue is in state "${issue.state}". Work on from the workspace as it is now; don't start over.`,
+    ...doubts(notes),
   ];
-  if (callsInDoubt.length > 0) {
-    lines.push(
-      "The answer to these tool calls was lost, so each may or may not have taken effect. Check before you repeat one:",
-      ...callsInDoubt.map((call) => `- ${call}`),
-    );
-  }
+  // Measured: what a resume says above the prompts reaches the model only after a compaction, and displaces what the start said.
+  if (instructions !== null) lines.push("", "Instructions for this run:", instructions);
   return lines.join("\n");
+}
+
+export interface FreshNotes extends HandoverNotes {
+  /** Why the bound thread was left; null where the run was given none. */
+  readonly replaced: string | null;
+  /** The workspace's HEAD; null where there is none, or it isn't known. */
+  readonly head: string | null;
+}
+
+/** Characters of one message of an earlier thread. */
+const MESSAGE_CHARS = 1500;
+
+/** What a fresh thread is told behind the whole prompt, when others have worked on the ticket before; "" when nobody has. */
+export function earlierWorkNotes(notes: FreshNotes): string {
+  const { replaced, work, head, callsInDoubt } = notes;
+  if (work.turns === 0 && callsInDoubt.length === 0) return "";
+  const thread = replaced === null ? "" : ` Its thread can't be gone on with: ${replaced}.`;
+  const lines = [
+    "Earlier work on this issue:",
+    `${whatHappened(notes)}${thread}`,
+    `There were ${work.turns} turns in ${work.runs} runs before this thread, which knows nothing of them.`,
+    ...cutOff(work),
+    head === null
+      ? "Look at the workspace first: it holds what they left."
+      : `Look at the workspace first, with git status and git log: it holds what they left, and its HEAD is ${head}.`,
+    ...doubts(notes),
+    ...work.tools.map(({ name, calls, failed }) => `- ${name} was called ${calls} times, ${failed} of them failed`),
+  ];
+  if (work.messages.length > 0) lines.push("The last that was said, oldest first:");
+  for (const message of work.messages) lines.push("---", cut(message));
+  return lines.join("\n");
+}
+
+function whatHappened({ why, error }: HandoverNotes): string {
+  return `${WHAT_HAPPENED[why]}${error === null ? "" : ` It ended with: ${error}`}`;
+}
+
+/** The turn that somebody or something has ended early. */
+function cutOff({ lastTurn }: EarlierWork): string[] {
+  if (lastTurn === null || lastTurn.status !== "interrupted") return [];
+  return [`Its turn ${lastTurn.turn} was cut off in the middle: a command or an edit of it may be half done.`];
+}
+
+function doubts({ callsInDoubt }: HandoverNotes): string[] {
+  if (callsInDoubt.length === 0) return [];
+  return [
+    "The answer to these tool calls was lost, so each may or may not have taken effect. Check before you repeat one:",
+    ...callsInDoubt.map((call) => `- ${call}`),
+  ];
+}
+
+function cut(text: string): string {
+  return text.length <= MESSAGE_CHARS ? text : `${text.slice(0, MESSAGE_CHARS)} [cut]`;
 }
 
 /** A prompt with what a person has said to the agent since its last turn. */

@@ -9,6 +9,7 @@ import type { Settings } from "../domain/settings.ts";
 import type { TokenCounts } from "../domain/tokens.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { ProcessIdentity } from "../host/port.ts";
+import type { EarlierWork } from "../ledger/earlier-work.ts";
 import type { PromptTemplate } from "../workflow/template.ts";
 
 /** One run, bound to the settings, tools and template that were in force when it was dispatched. */
@@ -115,6 +116,8 @@ export interface RunJournal {
     readonly bytes: number;
     readonly at: number;
   }): void;
+  /** What the issue's ended runs did. */
+  earlierWork(issueId: IssueId): EarlierWork;
   threadBinding(issueId: IssueId): { readonly threadId: string; readonly binding: JsonValue } | null;
   bindThread(binding: {
     readonly issueId: IssueId;

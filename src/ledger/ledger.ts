@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
 import { prepareClaimRows, type ClaimRows } from "./claims.ts";
 import { openForWriting, type Connection } from "./database.ts";
+import { prepareEarlierWork } from "./earlier-work.ts";
 import { createEventRows } from "./events.ts";
 import { guarded } from "./failure.ts";
 import type { Ledger } from "./port.ts";
@@ -126,6 +127,7 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
   const processes = prepareProcessRows(db);
   const threads = prepareThreadRows(db);
   const tools = prepareToolCallRows(db);
+  const earlierWork = prepareEarlierWork(db);
   const tokens = createTokenCounter(db, writer);
   const events = createEventRows({ db, writer, clock, log, redact, written: dailyPrune(db, writer, clock, log) });
   const id = beginSession(db, writer, clock.now());
@@ -161,6 +163,10 @@ export function openLedger({ path, clock, log, redact = (text) => text }: Ledger
     toolIntended: (intent) => writer.durable("keeping a tool call", () => tools.intended(intent)),
     toolEnded: (end) => writer.quick("ending a tool call", () => tools.ended(end)),
     callsInDoubt: (issueId) => guarded(path, "reading tool calls", () => tools.inDoubt(issueId)),
+    earlierWork: (issueId) => {
+      events.flush();
+      return guarded(path, "reading earlier work", () => earlierWork(issueId));
+    },
     bindThread: (binding) => writer.durable("binding a thread", () => threads.bind(binding)),
     threadBinding: (issueId) => guarded(path, "reading a thread", () => threads.binding(issueId)),
     unbindThread: (issueId) => writer.durable("unbinding a thread", () => threads.unbind(issueId)),

@@ -4,6 +4,7 @@ import type { IssueId, RunId } from "../domain/ids.ts";
 import type { JsonValue } from "../domain/issue.ts";
 import type { ModelTokens, TokenCounts } from "../domain/tokens.ts";
 import type { TranscriptItem } from "../domain/transcript.ts";
+import type { EarlierWork } from "./earlier-work.ts";
 
 /** A process as it is kept for reaping; the shape of the host's identity. */
 export interface ProcessRecord {
@@ -125,6 +126,9 @@ export interface Ledger {
   toolEnded(end: ToolEnd): void;
   /** Calls of the issue's last ended run that were begun and whose end nobody saw, in words for the agent. */
   callsInDoubt(issueId: IssueId): readonly string[];
+
+  /** What the issue's ended runs did, as far as it is kept. */
+  earlierWork(issueId: IssueId): EarlierWork;
 
   bindThread(binding: {
     readonly issueId: IssueId;

@@ -1,35 +1,21 @@
-/** What a start finds of a daemon that was killed: real processes, and the real daemon that has to end them first. */
-import { join } from "node:path";
-
-import Database from "better-sqlite3";
 import { expect, test } from "vitest";
+import { issueId, runId } from "../domain/ids.ts";
+import type { Host, ProcessIdentity } from "../host/port.ts";
+import { reapEarlier } from "./recover.ts";
 
-import { captureLog } from "../../test/support/captured-log.ts";
-import { isRunning, pidFrom } from "../../test/support/processes.ts";
-import { TestDaemon } from "../../test/support/test-daemon.ts";
-import { createLocalHost } from "../host/local.ts";
-
-function ledgerIdOf(daemon: TestDaemon): string {
-  const db = new Database(join(daemon.dir, "state", "ledger.db"), { readonly: true });
-  try {
-    return db.prepare<[], string>("SELECT id FROM ledger").pluck().get() ?? "";
-  } finally {
-    db.close();
-  }
-}
-
-test("processes that the ledger doesn't know, such as those of a before_remove hook, are gone before the start is over", async () => {
-  await using daemon = await TestDaemon.make();
-  await daemon.writeWorkflow();
-  await daemon.start();
-  await daemon.stop();
-  const host = createLocalHost({ log: captureLog().log, owner: ledgerIdOf(daemon) });
-  const env = { PATH: "/usr/bin:/bin", HOME: daemon.dir };
-  const request = { cwd: daemon.dir, env, marker: "remove-id-T-1", timeoutMs: 600_000 };
-  const hook = host.runScript({ ...request, script: "echo $$ > pid; sleep 600" });
-  const pid = await pidFrom(join(daemon.dir, "pid"));
-  await daemon.start();
-  expect(await isRunning(pid)).toBe(false);
-  await hook;
-  expect(daemon.logged("ended processes that an earlier daemon of this ledger left")).toMatchObject([{ level: 40 }]);
+test("ending what earlier runs left spares the current run, and counts what was ended", async () => {
+  const processes = ["r1", "r2", "r3"].map((run, index) => ({
+    runId: runId(run),
+    identity: { pid: index, processGroup: index, startTime: "1", marker: run },
+  }));
+  const reaped: string[] = [];
+  const host = {
+    reap: async ({ marker }: ProcessIdentity) => {
+      reaped.push(marker);
+      return 2;
+    },
+  } satisfies Pick<Host, "reap">;
+  const ledger = { processesOf: () => processes };
+  expect(await reapEarlier({ host, ledger }, issueId("i"), runId("r3"))).toBe(4);
+  expect(reaped).toEqual(["r1", "r2"]);
 });

@@ -14,8 +14,8 @@ export interface RecoverDeps {
   };
 }
 
-export interface ReapDeps {
-  readonly host: Host;
+interface ReapDeps {
+  readonly host: Pick<Host, "reap">;
   readonly ledger: {
     processesOf(issueId: IssueId): readonly { readonly runId: RunId; readonly identity: ProcessIdentity }[];
   };
