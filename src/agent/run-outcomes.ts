@@ -42,6 +42,7 @@ export function outcomeOfError(error: unknown): RunOutcome {
   if (error.code.startsWith("workspace_") || error.code === "invalid_workspace_cwd") {
     return failed("workspace", message);
   }
+  if (error.code === "ledger_unusable") return failed("ledger", message);
   return failed("internal", message);
 }
 

@@ -90,12 +90,13 @@ describe("a budget that is spent", () => {
     expect([my.backend.turns.length, my.backend.closed]).toEqual([1, 1]);
   });
 
-  it("that can't be read fails the run", async () => {
+  it("that can't be read ends the run, as the ledger's fault", async () => {
     const budgetSpent = (): never => {
       throw new AppError("ledger_unusable", "disk full");
     };
     expect((await my.start({ request: { budgetSpent } }).done).outcome).toMatchObject({
       kind: "failed",
+      class: "ledger",
       retryable: true,
     });
   });

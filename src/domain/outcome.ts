@@ -16,6 +16,8 @@ export type FailureClass =
   | "context_overflow"
   | "config_refused"
   | "budget"
+  /** A row of the run couldn't be written: no fault of its. */
+  | "ledger"
   | "internal";
 
 /** Who ended a run before its time. */

@@ -72,6 +72,7 @@ const failureClass = z.enum([
   "context_overflow",
   "config_refused",
   "budget",
+  "ledger",
   "internal",
 ]);
 

@@ -30,10 +30,21 @@ export interface LoopDeps {
 
 /** How long a ledger that can't be written is left alone before the queued events are tried again. */
 const COMMIT_RETRY_MS = 1000;
+/** While runs go on, the timer is never further away than this, so that a standstill of the machine is noticed. */
+const BEAT_MS = 15_000;
+/** A timer this late was held up by no load that we know: the process was stopped, or the machine suspended. */
+const STANDSTILL_MS = 10_000;
+
+/** An event with the time and chance that it is decided by, also when the ledger makes it wait: deadlines run from when things happened. */
+interface Queued {
+  readonly event: Event;
+  readonly now: number;
+  readonly seed: number;
+}
 
 export class Loop {
   readonly #deps: LoopDeps;
-  readonly #queue: Event[] = [];
+  #queue: Queued[] = [];
   #state: State = initialState();
   #scheduled = false;
   #timer: Timer | null = null;
@@ -62,7 +73,8 @@ export class Loop {
 
   /** Queues an event; everything queued in one turn of the event loop is decided and committed together. */
   post(event: Event): void {
-    this.#queue.push(event);
+    if (this.#ledgerError !== null) this.#dropOutdated(event);
+    this.#queue.push(this.#stamp(event));
     if (this.#scheduled || this.#stopped || this.#ledgerError !== null) return;
     this.#scheduled = true;
     queueMicrotask(() => this.#drain());
@@ -82,12 +94,16 @@ export class Loop {
   #drain(): void {
     this.#scheduled = false;
     if (this.#stopped || this.#queue.length === 0) return;
-    const batch = this.#queue.splice(0);
+    this.#noticeStandstill();
+    const held = this.#queue.splice(0);
+    // What waits for the ledger is decided anew; deadlines pass meanwhile, and what they stop is stopped.
+    const batch = this.#ledgerError === null ? held : [...held, this.#stamp({ kind: "timer" })];
     const changes: DurableChange[] = [];
     const effects: Effect[] = [];
     let state = this.#state;
-    for (const event of batch) {
-      const decision = reduce(state, event, this.#env());
+    const settings = this.#deps.settings();
+    for (const { event, now, seed } of batch) {
+      const decision = reduce(state, event, { now, seed, settings });
       state = decision.state;
       if (decision.change !== null) changes.push(decision.change);
       effects.push(...decision.effects);
@@ -95,7 +111,7 @@ export class Loop {
     try {
       if (changes.length > 0) this.#deps.commit(mergeChanges(changes));
     } catch (error) {
-      return this.#holdBack(batch, effects, error);
+      return this.#holdBack(held, effects, error);
     }
     this.#ledgerError = null;
     this.#state = state;
@@ -105,24 +121,42 @@ export class Loop {
     this.#deps.changed();
   }
 
-  #env(): { now: number; settings: Settings; seed: number } {
-    const seed = this.#deps.seed?.() ?? randomInt(2 ** 32);
-    return { now: this.#deps.clock.now(), settings: this.#deps.settings(), seed };
+  #stamp(event: Event): Queued {
+    return { event, now: this.#deps.clock.now(), seed: this.#deps.seed?.() ?? randomInt(2 ** 32) };
+  }
+
+  /** An outage may be long, and a busy agent says every second that it lives: the newest word is enough. */
+  #dropOutdated(newer: Event): void {
+    if (newer.kind === "run_activity") {
+      this.#queue = this.#queue.filter(({ event }) => event.kind !== "run_activity" || event.runId !== newer.runId);
+    } else if (newer.kind === "tracker_changed" || newer.kind === "settings_changed") {
+      this.#queue = this.#queue.filter(({ event }) => event.kind !== newer.kind);
+    }
+  }
+
+  /** Before anything else is decided: silence that nobody could have broken counts for nobody. */
+  #noticeStandstill(): void {
+    const now = this.#deps.clock.now();
+    if (this.#armedFor === null || now - this.#armedFor <= STANDSTILL_MS) return;
+    const stoodStillMs = now - this.#armedFor;
+    this.#armedFor = now;
+    this.#queue.unshift(this.#stamp({ kind: "stood_still", ms: stoodStillMs }));
   }
 
   /** A commit failed: the events stay queued and nothing new starts; what only stops a run is done all the same. */
-  #holdBack(batch: readonly Event[], effects: readonly Effect[], error: unknown): void {
+  #holdBack(held: readonly Queued[], effects: readonly Effect[], error: unknown): void {
     if (this.#ledgerError === null) {
       this.#deps.log.error({ err: error }, "the ledger can't be written; scheduling waits");
     }
     this.#ledgerError = { message: errorMessage(error), at: this.#deps.clock.now() };
-    this.#queue.unshift(...batch);
+    this.#queue.unshift(...held);
     for (const effect of effects) {
       if (effect.kind === "stop_run" || effect.kind === "finish_run") this.#deps.perform(effect);
     }
-    this.#timer?.cancel();
-    this.#armedFor = null;
-    this.#timer = this.#deps.clock.setTimer(COMMIT_RETRY_MS, () => this.#drain());
+    this.#arm(this.#deps.clock.now() + COMMIT_RETRY_MS, () => {
+      this.#deps.beforeTimer();
+      this.#drain();
+    });
     this.#deps.changed();
   }
 
@@ -135,20 +169,40 @@ export class Loop {
 
   #armTimer(): void {
     const { clock, settings } = this.#deps;
-    const at = nextWakeAt(this.#state, settings(), clock.now());
-    if (at === this.#armedFor && this.#timer !== null) return;
+    const now = clock.now();
+    const due = nextWakeAt(this.#state, settings(), now);
+    const at = hasRuns(this.#state) ? Math.min(due ?? Infinity, now + BEAT_MS) : due;
+    // One that is armed for a little earlier finds nothing due and arms the next: not each event of an agent moves it.
+    if (at !== null && this.#timer !== null && this.#armedFor !== null && this.#armedFor <= at) return;
+    if (at === null) this.#disarm();
+    else this.#arm(at, () => this.#onTimer());
+  }
+
+  #arm(at: number, fire: () => void): void {
+    const { clock } = this.#deps;
+    this.#disarm();
+    this.#armedFor = at;
+    this.#timer = clock.setTimer(at - clock.now(), () => {
+      this.#timer = null;
+      fire();
+    });
+  }
+
+  #disarm(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    this.#armedFor = at;
-    if (at !== null) this.#timer = clock.setTimer(at - clock.now(), () => this.#onTimer());
+    this.#armedFor = null;
   }
 
   #onTimer(): void {
-    this.#timer = null;
-    this.#armedFor = null;
     this.#deps.beforeTimer();
     this.post({ kind: "timer" });
   }
+}
+
+function hasRuns(state: State): boolean {
+  for (const claim of state.claims.values()) if (claim.kind === "running") return true;
+  return false;
 }
 
 /** Later decisions win; facts keep their order. */

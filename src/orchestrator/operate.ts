@@ -13,13 +13,7 @@ export interface CommandLoop {
 }
 
 /** What ends something is done even where it can't be written down: the event stays queued until it is. */
-const WITHOUT_LEDGER: ReadonlySet<OperatorCommand["kind"]> = new Set([
-  "stop",
-  "release",
-  "reset",
-  "interrupt",
-  "drain",
-]);
+const WITHOUT_LEDGER: ReadonlySet<OperatorCommand["kind"]> = new Set(["stop", "release", "reset"]);
 
 /** `loop` null: the claims of an earlier daemon aren't restored yet. */
 export function operate(loop: CommandLoop | null, command: OperatorCommand): OperatorResult {

@@ -2,7 +2,8 @@
 
 /** Section 8: a clean exit with the ticket still active goes on after one second. */
 export const CONTINUATION_DELAY_MS = 1000;
-const FIRST_RETRY_MS = 10_000;
+/** Section 8: the first wait after a failure. */
+export const FIRST_RETRY_MS = 10_000;
 const JITTER_SHARE = 0.1;
 
 /** A number in [0, 1) from a seed and a salt (FNV-1a, then a finalizer): cheap, and different for each salt. */

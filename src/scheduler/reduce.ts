@@ -14,7 +14,7 @@ import { onPolled, onPollFailed, pollIfDue, pollOnWord, pollSoon } from "./polli
 import { onRunEnded } from "./run-end.ts";
 import { refreshSnapshot, see } from "./sightings.ts";
 import type { Env, State } from "./state.ts";
-import { onTimer } from "./timers.ts";
+import { onStandstill, onTimer } from "./timers.ts";
 import { stopRun } from "./transitions.ts";
 
 /** Same inputs, same answer: never reads a clock, a file or a global. */
@@ -38,6 +38,9 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
     case "timer":
       onTimer(draft, env);
       return "serve";
+    case "stood_still":
+      onStandstill(draft, env, event.ms);
+      return "quiet";
     case "polled":
       onPolled(draft, env, event);
       return "serve";

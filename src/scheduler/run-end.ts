@@ -3,7 +3,7 @@ import type { IdleCount, RunningClaim } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import { normalizeState, type Issue } from "../domain/issue.ts";
 import type { Question, RunOutcome, RunResult } from "../domain/outcome.ts";
-import { CONTINUATION_DELAY_MS, chance, retryDelayMs } from "./backoff.ts";
+import { CONTINUATION_DELAY_MS, FIRST_RETRY_MS, chance, retryDelayMs } from "./backoff.ts";
 import type { Draft } from "./draft.ts";
 import { continueGate } from "./eligibility.ts";
 import { pauseForAuth, pauseForUsageLimit } from "./pauses.ts";
@@ -158,6 +158,14 @@ function settleFailure(draft: Draft, env: Env, claim: RunningClaim, outcome: Fai
       return wait(draft, claim, { why: "auth", attempt: claim.attempt, dueAt: null, error: message });
     case "budget":
       return block(draft, env, claim, { why: "budget", message, class: "budget" });
+    case "ledger":
+      // Neither the agent's nor the ticket's fault, so no attempt; not at once, should one row alone be refused again and again.
+      return wait(draft, claim, {
+        why: "failure",
+        attempt: claim.attempt,
+        dueAt: env.now + FIRST_RETRY_MS,
+        error: message,
+      });
     default:
   }
   if (!outcome.retryable) {

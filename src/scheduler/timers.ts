@@ -40,6 +40,14 @@ export function onTimer(draft: Draft, env: Env): void {
   }
 }
 
+/** Nobody could be heard meanwhile, so every run gets a new silence period from now on. */
+export function onStandstill(draft: Draft, env: Env, ms: number): void {
+  const runs = [...draft.state.claims.values()].filter((claim) => claim.kind === "running");
+  for (const claim of runs) draft.setClaim(claim.issue.id, { ...claim, lastEventAt: env.now }, { memoryOnly: true });
+  const message = "the daemon stood still (stopped, or the machine suspended); silence of agents is counted from now";
+  draft.effect({ kind: "log", level: "warn", message, fields: { late_ms: ms, runs: runs.length } });
+}
+
 function checkRun(draft: Draft, env: Env, claim: RunningClaim): void {
   const { stopping } = claim;
   if (stopping !== null) {

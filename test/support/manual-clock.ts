@@ -59,6 +59,11 @@ export class ManualClock implements Clock {
     await nextTurn();
   }
 
+  /** Time passes and no timer fires, as while a machine is suspended; what fell due fires late, at the next {@link advance}. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
   #next(): ArmedTimer | null {
     let next: ArmedTimer | null = null;
     for (const timer of this.#armed) if (next === null || timer.dueAt < next.dueAt) next = timer;
