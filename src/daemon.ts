@@ -169,7 +169,7 @@ async function buildOrchestrator(
   const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
   unwind.defer(() => backend.close());
   const parts = { ledger, host, workspaces, backend, trackers, workflow };
-  const orchestrator = new Orchestrator({ clock, log, redact, ...parts });
+  const orchestrator = new Orchestrator({ clock, log, redact, picturesDir: files.pictures, ...parts });
   unwind.defer(() => orchestrator.stop());
   return orchestrator;
 }

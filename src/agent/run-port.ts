@@ -9,8 +9,8 @@ import type { Settings } from "../domain/settings.ts";
 import type { TokenCounts } from "../domain/tokens.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { ProcessIdentity } from "../host/port.ts";
-import type { EarlierWork } from "../ledger/earlier-work.ts";
 import type { PromptTemplate } from "../workflow/template.ts";
+import type { Pictures } from "./pictures/gather.ts";
 
 /** One run, bound to the settings, tools and template that were in force when it was dispatched. */
 export interface RunRequest {
@@ -36,6 +36,8 @@ export interface RunRequest {
   readonly effort?: string;
   /** What the agent is told for this run beside the ticket; untouched by the template. */
   readonly developerInstructions?: string;
+  /** The pictures of the description, for a thread that is told it. Never rejects. Absent where the tracker has none. */
+  pictures?(signal: AbortSignal): Promise<Pictures>;
   /** The newest settings: hooks follow a reload, the session doesn't. */
   currentSettings(): Settings;
   /** Whether the ticket is still active and routable, by the newest settings. */
@@ -116,8 +118,6 @@ export interface RunJournal {
     readonly bytes: number;
     readonly at: number;
   }): void;
-  /** What the issue's ended runs did. */
-  earlierWork(issueId: IssueId): EarlierWork;
   threadBinding(issueId: IssueId): { readonly threadId: string; readonly binding: JsonValue } | null;
   bindThread(binding: {
     readonly issueId: IssueId;

@@ -8,8 +8,9 @@ import { renderPrompt } from "../workflow/template.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import { Controls } from "./controls.ts";
 import { openSession } from "./open-session.ts";
+import type { Pictures } from "./pictures/gather.ts";
 import type { AgentBackend, AgentSession } from "./port.ts";
-import { earlierWorkNotes, resumePrompt } from "./prompt.ts";
+import { resumePrompt } from "./prompt.ts";
 import { outcomeOfError } from "./run-outcomes.ts";
 import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
 import { RunState } from "./run-state.ts";
@@ -47,6 +48,7 @@ class Runner {
   readonly state: RunState;
   readonly controls: Controls;
   #session: AgentSession | null = null;
+  #pictures: Pictures | null = null;
   /** The workspace as the agent found it. */
   #before: Fingerprint | null = null;
 
@@ -120,21 +122,27 @@ class Runner {
     this.#session = await openSession(parts, workspace);
     // After the agent has been started: a look at a large tree must not hold back the other tickets' agents.
     this.#before = await this.#fingerprint(workspace);
-    await new TurnLoop(parts, this.#session).run(this.#firstPrompt(this.#session));
+    const prompt = this.#firstPrompt(this.#session);
+    this.#pictures = this.#session.resumed ? null : await this.#gatherPictures();
+    const { note = null, paths = [] } = this.#pictures ?? {};
+    await new TurnLoop(parts, this.#session).run(note === null ? prompt : `${prompt}\n\n${note}`, paths);
   }
 
-  /** The ticket on a fresh thread, with what was done before where the run goes on with something; guidance on a resumed one. */
+  /** Only for a thread that is told the description. */
+  async #gatherPictures(): Promise<Pictures | null> {
+    const pictures = (await this.#request.pictures?.(this.state.signal)) ?? null;
+    for (const problem of this.state.outcome === null ? (pictures?.problems ?? []) : []) {
+      this.#log.warn({ reason: problem }, "a picture of the description can't be given to the agent");
+      const text = `a picture of the description can't be given to the agent: ${problem}`;
+      this.#listener.agentEvent({ kind: "warning", text, at: this.#deps.clock.now(), agentPid: null });
+    }
+    return pictures;
+  }
+
   #firstPrompt(session: AgentSession): string {
-    const { issue, attempt, prompt, why, error, callsInDoubt, settings, developerInstructions } = this.#request;
-    const work = this.#deps.journal.earlierWork(issue.id);
-    const notes = { why, error, callsInDoubt, work, instructions: developerInstructions ?? null };
-    const { resumed, replaced } = session;
-    if (resumed) return resumePrompt({ turn: 1, maxTurns: settings.agent.maxTurns, issue, ...notes });
-    const ticket = renderPrompt(prompt, { issue, attempt });
-    // A ticket that comes back after a release or a reset starts with a clean slate.
-    if (why === "dispatch" && replaced === null) return ticket;
-    const earlier = earlierWorkNotes({ ...notes, replaced, head: this.#before?.head ?? null });
-    return earlier === "" ? ticket : `${ticket}\n\n${earlier}`;
+    const { issue, attempt, prompt, why, error, callsInDoubt, settings } = this.#request;
+    if (!session.resumed) return renderPrompt(prompt, { issue, attempt });
+    return resumePrompt({ turn: 1, maxTurns: settings.agent.maxTurns, issue, why, error, callsInDoubt });
   }
 
   async #hook(name: "before_run" | "after_run", workspace: WorkspaceRecord): Promise<void> {
@@ -152,6 +160,7 @@ class Runner {
   async #close(): Promise<void> {
     this.state.enter("finishing");
     await this.#session?.close();
+    await this.#pictures?.remove();
     try {
       this.#deps.journal.processEnded(this.#request.runId, this.#deps.clock.now());
     } catch (error) {

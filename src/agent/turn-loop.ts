@@ -32,18 +32,20 @@ export class TurnLoop {
     this.#session = session;
   }
 
-  /** Turn after turn until the run's outcome is decided. */
-  async run(firstPrompt: string): Promise<void> {
+  /** Turn after turn until the run's outcome is decided. `images`: paths of pictures that belong to the first prompt. */
+  async run(firstPrompt: string, images: readonly string[] = []): Promise<void> {
     const { state } = this.#deps;
     let prompt: string | null = firstPrompt;
+    let pictures = images;
     while (prompt !== null && state.outcome === null && !state.isOverBudget()) {
       state.turn += 1;
-      const end = await this.#runTurn(prompt);
+      const end = await this.#runTurn(prompt, pictures);
+      pictures = [];
       prompt = await this.#afterTurn(end);
     }
   }
 
-  async #runTurn(prompt: string): Promise<TurnEnd> {
+  async #runTurn(prompt: string, images: readonly string[]): Promise<TurnEnd> {
     const { request, listener, journal, controls, state, clock } = this.#deps;
     const { runId } = request;
     const { turn } = state;
@@ -51,7 +53,8 @@ export class TurnLoop {
     journal.turnIntended({ runId, turn, intentId, at: clock.now() });
     state.enter("turn");
     const words = await controls.addTo(prompt);
-    const end = await this.#interruptible(this.#session.runTurn({ prompt: words, intentId }));
+    const turnRequest = { prompt: words, intentId, ...(images.length === 0 ? {} : { images }) };
+    const end = await this.#interruptible(this.#session.runTurn(turnRequest));
     const error = end.kind === "failed" ? end.message : null;
     journal.turnEnded({ runId, turn, status: end.kind, error, at: clock.now() });
     if (end.kind === "completed") listener.turnCompleted();

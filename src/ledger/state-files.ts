@@ -15,6 +15,8 @@ export interface StateFiles {
   readonly token: string;
   /** Work that was saved from removed workspaces. */
   readonly salvage: string;
+  /** Pictures of descriptions, in a folder for each run that goes on. */
+  readonly pictures: string;
 }
 
 /** The paths; nothing is touched. */
@@ -26,6 +28,7 @@ export function stateFiles(dir: string): StateFiles {
     socket: join(dir, "control.sock"),
     token: join(dir, "token"),
     salvage: join(dir, "salvage"),
+    pictures: join(dir, "pictures"),
   };
 }
 

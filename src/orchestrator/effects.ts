@@ -12,6 +12,7 @@ import type { Event, ReadFailure } from "../scheduler/events.ts";
 import type { State } from "../scheduler/state.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import type { AppliedWorkflow } from "../workflow/reload.ts";
+import { picturesOf } from "./pictures.ts";
 import type { Runs } from "./runs.ts";
 import { sweepLeftovers } from "./sweep.ts";
 import type { Trackers } from "./trackers.ts";
@@ -24,6 +25,8 @@ export interface EffectsDeps {
   readonly runs: Runs;
   readonly trackers: Trackers;
   readonly workspaces: Workspaces;
+  /** Where pictures of descriptions are kept while their runs go on. */
+  readonly picturesDir: string;
   post(event: Event): void;
   state(): State;
   workflow(): AppliedWorkflow;
@@ -123,7 +126,7 @@ export class Effects {
   }
 
   #startRun(effect: Extract<Effect, { kind: "start_run" }>): void {
-    const { runs, trackers } = this.#deps;
+    const { runs, trackers, clock, picturesDir } = this.#deps;
     const { settings, prompt } = this.#deps.workflow();
     const { tracker, reader } = trackers.current;
     const { runId, issue, attempt, threadId, workspace, why, error, inbox } = effect;
@@ -145,6 +148,7 @@ export class Effects {
       mayContinue: (seen) => continueGate(seen, newest()) === null,
       isTaken: (path) => isTaken(this.#deps.state(), issue.id, path),
       readIssue: (id, signal) => reader.read(id, signal),
+      ...picturesOf({ tracker, runId, issue, settings, clock, dir: picturesDir }),
     });
   }
 

@@ -1,5 +1,6 @@
 /** The orchestrator as a service: boots from the ledger, keeps loop, effects and runs together, and stops in order. */
 import type { AgentBackend } from "../agent/port.ts";
+import { removePictures } from "../agent/pictures/gather.ts";
 import type { RunJournal } from "../agent/run-port.ts";
 import type { AgentEvent } from "../domain/events.ts";
 import type { DurableChange, DurableState } from "../domain/claim.ts";
@@ -50,6 +51,8 @@ export interface OrchestratorDeps {
   readonly backend: AgentBackend;
   readonly trackers: Trackers;
   readonly workflow: WorkflowWatcher;
+  /** Where pictures of descriptions are kept while their runs go on; what is there at a start is an earlier daemon's. */
+  readonly picturesDir: string;
   /** Takes known secret values out of a text that is shown. */
   redact(text: string): string;
 }
@@ -101,6 +104,7 @@ export class Orchestrator implements Service {
       clock,
       log,
       ledgerId: ledger.id,
+      picturesDir: deps.picturesDir,
       trackers,
       workspaces,
       post,
@@ -131,6 +135,7 @@ export class Orchestrator implements Service {
     this.#started = true;
     const { workflow, ledger } = this.#deps;
     await reapOrphans(this.#deps);
+    await removePictures(this.#deps.picturesDir);
     const durable = ledger.loadState();
     this.#loop.post({ kind: "boot", durable });
     const early = this.#early ?? [];

@@ -9,6 +9,13 @@ export interface PollAnswer {
   readonly tracked: readonly Issue[];
 }
 
+/** For one picture of a description. */
+export interface FetchImageOptions {
+  /** More is refused, and not read to its end. */
+  readonly maxBytes: number;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Reads are complete or they throw an AppError (tracker_request, tracker_status, tracker_response, tracker_pagination,
  * tracker_rate_limited with `data.resetAt` in epoch ms); they never answer partially. Empty input answers empty without a request.
@@ -23,6 +30,11 @@ export interface Tracker {
   poll?(query: { states: readonly string[]; ids: readonly IssueId[] }, signal?: AbortSignal): Promise<PollAnswer>;
   /** Figures for the status, such as what is left of a rate limit. */
   usage?(): { readonly [key: string]: JsonValue };
+  /**
+   * The bytes of a picture that a description names by `reference`, which is untrusted. Null where it isn't the tracker's own: nothing is
+   * ever fetched from elsewhere. Throws an AppError where it can't be had.
+   */
+  fetchImage?(reference: string, options: FetchImageOptions): Promise<Uint8Array | null>;
   /** Bound to a session when it starts. */
   readonly tools: readonly Tool[];
   /** Frees sockets and watchers. */

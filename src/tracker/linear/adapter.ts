@@ -16,6 +16,7 @@ import type { Snapshot } from "./snapshots.ts";
 import { Snapshots } from "./snapshots.ts";
 import { StateNames } from "./state-names.ts";
 import { createLinearTool } from "./tool.ts";
+import { Uploads } from "./uploads.ts";
 
 /** Says once what is wrong with a record, and again only after it was mended or is wrong in another way. */
 class Warnings {
@@ -92,6 +93,7 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
   carried.linear ??= new Accounts(clock);
   const account = carried.linear.of(provider);
   const client = new LinearClient({ endpoint: provider.endpoint, account, clock });
+  const uploads = new Uploads({ endpoint: provider.endpoint, credentials: account.credentials, clock });
   const reads = new IssueReads(client, provider.scope, settings.tracker.terminalStates);
   const snapshots = new Snapshots({ client, clock, provider, settings });
   const warnings = new Warnings(log);
@@ -125,8 +127,10 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
         tracked: demandAll(all.slice(candidates.length)),
       };
     },
+    fetchImage: (reference, options) => uploads.fetch(reference, options),
     usage: () => client.budget.reading(),
     close() {
+      uploads.close();
       client.close();
       return Promise.resolve();
     },

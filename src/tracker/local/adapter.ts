@@ -7,6 +7,7 @@ import type { Tracker } from "../port.ts";
 import type { TrackerDeps } from "../registry.ts";
 import { createBoard, type Board, type TicketEntry } from "./board.ts";
 import type { LocalProvider } from "./descriptor.ts";
+import { readBoardPicture } from "./picture.ts";
 import type { Ticket } from "./ticket-file.ts";
 import { createLocalBoardTool } from "./tool.ts";
 
@@ -192,6 +193,7 @@ export async function createLocalTracker(deps: TrackerDeps): Promise<Tracker> {
         tracked: pickByIds(ids, entries, reader),
       };
     },
+    fetchImage: (reference, options) => readBoardPicture(provider.path, reference, options),
     async close() {
       // Holds nothing: every read opens and closes its own files.
     },
