@@ -9,6 +9,7 @@ import type { Settings } from "../domain/settings.ts";
 import type { TokenCounts } from "../domain/tokens.ts";
 import type { Tool } from "../domain/tool.ts";
 import type { ProcessIdentity } from "../host/port.ts";
+import type { EarlierWork } from "../ledger/earlier-work.ts";
 import type { PromptTemplate } from "../workflow/template.ts";
 import type { Pictures } from "./pictures/gather.ts";
 
@@ -118,6 +119,8 @@ export interface RunJournal {
     readonly bytes: number;
     readonly at: number;
   }): void;
+  /** What the issue's ended runs did. */
+  earlierWork(issueId: IssueId): EarlierWork;
   threadBinding(issueId: IssueId): { readonly threadId: string; readonly binding: JsonValue } | null;
   bindThread(binding: {
     readonly issueId: IssueId;

@@ -10,7 +10,7 @@ import { Controls } from "./controls.ts";
 import { openSession } from "./open-session.ts";
 import type { Pictures } from "./pictures/gather.ts";
 import type { AgentBackend, AgentSession } from "./port.ts";
-import { resumePrompt } from "./prompt.ts";
+import { earlierWorkNotes, resumePrompt } from "./prompt.ts";
 import { outcomeOfError } from "./run-outcomes.ts";
 import type { Run, RunJournal, RunListener, RunRequest } from "./run-port.ts";
 import { RunState } from "./run-state.ts";
@@ -139,10 +139,18 @@ class Runner {
     return pictures;
   }
 
+  /** The ticket on a fresh thread, with what was done before where the run goes on with something; guidance on a resumed one. */
   #firstPrompt(session: AgentSession): string {
-    const { issue, attempt, prompt, why, error, callsInDoubt, settings } = this.#request;
-    if (!session.resumed) return renderPrompt(prompt, { issue, attempt });
-    return resumePrompt({ turn: 1, maxTurns: settings.agent.maxTurns, issue, why, error, callsInDoubt });
+    const { issue, attempt, prompt, why, error, callsInDoubt, settings, developerInstructions } = this.#request;
+    const work = this.#deps.journal.earlierWork(issue.id);
+    const notes = { why, error, callsInDoubt, work, instructions: developerInstructions ?? null };
+    const { resumed, replaced } = session;
+    if (resumed) return resumePrompt({ turn: 1, maxTurns: settings.agent.maxTurns, issue, ...notes });
+    const ticket = renderPrompt(prompt, { issue, attempt });
+    // A ticket that comes back after a release or a reset starts with a clean slate.
+    if (why === "dispatch" && replaced === null) return ticket;
+    const earlier = earlierWorkNotes({ ...notes, replaced, head: this.#before?.head ?? null });
+    return earlier === "" ? ticket : `${ticket}\n\n${earlier}`;
   }
 
   async #hook(name: "before_run" | "after_run", workspace: WorkspaceRecord): Promise<void> {
