@@ -116,7 +116,7 @@ function whatHappened({ why, error }: HandoverNotes): string {
 
 /** The turn that somebody or something has ended early. */
 function cutOff({ lastTurn }: EarlierWork): string[] {
-  if (lastTurn === null || lastTurn.status !== "interrupted") return [];
+  if (lastTurn?.status !== "interrupted") return [];
   return [`Its turn ${lastTurn.turn} was cut off in the middle: a command or an edit of it may be half done.`];
 }
 

@@ -37,7 +37,9 @@ function restoreClaim(draft: Draft, env: Env, claim: Claim): void {
     // The person who stopped it was told so.
     if (settleOperatorsStop(draft, env, claim)) return;
     wait(draft, claim, { why: "recovered", attempt: claim.attempt, dueAt: null, error: null });
-    draft.log("info", "run recovered", claim.issue, { run_id: claim.runId, thread_id: claim.threadId });
+    const { runId, threadId } = claim;
+    const decision = recoveryOf(threadId, env.settings.agent.resume);
+    draft.log("info", "run recovered", claim.issue, { run_id: runId, thread_id: threadId, decision });
     return;
   }
   draft.setClaim(id, claim.kind === "waiting" ? { ...claim, check: null } : claim);
@@ -45,4 +47,10 @@ function restoreClaim(draft: Draft, env: Env, claim: Claim): void {
   const record = draft.state.workspaces.get(id);
   if (record === undefined) draft.dropClaim(id);
   else draft.effect({ kind: "clean", record, issue: claim.issue });
+}
+
+/** The first rows of the table in docs/recovery.md; the rest is known once the agent has been asked. */
+function recoveryOf(threadId: string | null, resume: boolean): string {
+  if (threadId === null) return "fresh thread: no turn had begun";
+  return resume ? "resume the thread" : "fresh thread: agent.resume is off";
 }

@@ -88,6 +88,23 @@ describe("boot", () => {
     expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-9", attempt: null, why: "recovered" });
   });
 
+  it.each([
+    ["resume the thread", true, "thread-9"],
+    ["fresh thread: agent.resume is off", false, "thread-9"],
+    ["fresh thread: no turn had begun", true, null],
+  ])("says for each run found alive what becomes of it: %s", (decision, resume, threadId) => {
+    const before = driverIn(issue, "running");
+    const runId = before.runIdOf(issue);
+    if (threadId !== null) before.send({ kind: "run_thread", runId, threadId });
+    const { agent } = before.settings;
+    before.settings = makeSettings({ agent: { ...agent, resume } });
+    const driver = before.restart();
+    const lines = driver.effects.filter((effect) => effect.kind === "log" && effect.message === "run recovered");
+    expect(lines).toMatchObject([{ fields: { run_id: runId, thread_id: threadId, decision } }]);
+    driver.answerRefresh([issue]);
+    expect(driver.effect("start_run")).toMatchObject({ threadId: resume ? threadId : null, why: "recovered" });
+  });
+
   it("keeps waits, blocks and an operator's pause, and does an interrupted clean-up again", () => {
     for (const kind of ["waiting", "blocked", "cleaning"] as const) {
       const before = driverIn(issue, kind);
