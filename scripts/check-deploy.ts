@@ -1,5 +1,5 @@
 /** `npm run check:deploy`: what can be proved of package, image and unit on a machine without a Docker engine; says what it doesn't prove. */
-import { spawnSync, type SpawnSyncReturns } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,15 +20,18 @@ function report(what: string, problems: readonly string[]): void {
   if (problems.length > 0) failed.push(what);
 }
 
-interface Started extends SpawnSyncReturns<string> {
+interface Started {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
   /** Everything that it wrote. */
   readonly output: string;
 }
 
 function run(cwd: string, env: NodeJS.ProcessEnv, command: string, ...args: readonly string[]): Started {
-  const done = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
-  const output = [done.error?.message, done.stdout, done.stderr].filter((part) => part !== undefined).join("\n");
-  return { ...done, output };
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  const output = [error?.message, stdout, stderr].filter((part) => part !== undefined).join("\n");
+  return { status, stdout, stderr, output };
 }
 
 function problemsOf({ status, output }: Started): readonly string[] {

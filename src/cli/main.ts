@@ -5,8 +5,9 @@ import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { LogLevel } from "../lib/log.ts";
 import { parseDuration } from "./duration.ts";
 import { addControls } from "./control-commands.ts";
-import { daemonCommand, nearestOptions, type Given } from "./options.ts";
+import { daemonCommand, nearestOptions, positiveCount, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
+import { addSetup } from "./setup-commands.ts";
 import { plainLine } from "./terminal-text.ts";
 
 /** Exit codes of contract.md; a signal's are in stop-signals.ts. */
@@ -83,6 +84,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
   addLedger(program, done);
   addControls(program, done);
   addDemo(program, done);
+  addSetup(program, done);
   addProtocol(program, done);
   return program;
 }
@@ -201,12 +203,6 @@ function addProtocol(program: Command, done: (exitCode: number) => void): void {
       const { checkProtocol } = await import("./protocol.ts");
       done(await checkProtocol({ codex, json }));
     });
-}
-
-function positiveCount(text: string): number {
-  const count = Number(text);
-  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
-  return count;
 }
 
 const MAX_PORT = 65_535;

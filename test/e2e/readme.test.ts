@@ -93,7 +93,7 @@ describe("the README", () => {
 
   test("copies only files that there are", () => {
     const copied = [...README.matchAll(/\bcp (\S+) /g)].map(([, path]) => path ?? "");
-    expect(copied).toEqual(["workflows/local.md", "WORKFLOW.example.md"]);
+    expect(copied).toEqual(["workflows/local.md"]);
     expect(copied.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
@@ -102,7 +102,7 @@ describe("the README", () => {
     const rows = tableRows(section(README, "## Commands"))
       .map(([line = ""]) => line)
       .filter((line) => line.startsWith("symphony"));
-    expect(rows).toHaveLength(5);
+    expect(rows.length).toBeGreaterThanOrEqual(7);
     for (const line of rows) {
       const command = /^symphony (\w+)/.exec(line)?.[1];
       const { code, stdout } = await user.run([...(command === undefined ? [] : [command]), "--help"]);

@@ -21,7 +21,7 @@ export class Accounts {
   }
 
   /** Throws what {@link createCredentials} throws. */
-  of({ endpoint, credential }: LinearProvider): Account {
+  of({ endpoint, credential }: Pick<LinearProvider, "endpoint" | "credential">): Account {
     const key = JSON.stringify([endpoint, credential]);
     const known = this.#byKey.get(key);
     if (known !== undefined) return known;

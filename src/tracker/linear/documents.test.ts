@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 
 import { priceOf } from "../../../test/fakes/linear/complexity.ts";
 import {
+  ACTIVITY_DOCUMENT,
   candidatesDocument,
   DELTA_DOCUMENT,
   ID_BATCH,
@@ -14,10 +15,13 @@ import {
   LABEL_PAGE,
   LABELS_DOCUMENT,
   MORE_RELATIONS_DOCUMENT,
+  PROJECTS_DOCUMENT,
   RELATIONS_BATCH,
   RELATIONS_DOCUMENT,
   RELATIONS_MORE,
   RELATIONS_WITH_ISSUE,
+  SESSION_DOCUMENT,
+  SESSION_UPDATE_DOCUMENT,
   STATE_PAGE,
   STATES_DOCUMENT,
   tickDocument,
@@ -55,7 +59,11 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   "more relations": MORE_RELATIONS_DOCUMENT,
   labels: LABELS_DOCUMENT,
   states: STATES_DOCUMENT,
+  session: SESSION_DOCUMENT,
+  "session update": SESSION_UPDATE_DOCUMENT,
+  activity: ACTIVITY_DOCUMENT,
   viewer: VIEWER_DOCUMENT,
+  projects: PROJECTS_DOCUMENT,
   ...Object.fromEntries(LOOKUP_DOCUMENTS.map((document, index) => [`look-up ${index}`, document])),
   ...Object.fromEntries(OWNER_DOCUMENTS.map((document, index) => [`owner ${index}`, document])),
 };

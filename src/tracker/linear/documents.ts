@@ -112,3 +112,23 @@ export const STATES_DOCUMENT = `query SymphonyStates($named: WorkflowStateFilter
 
 /** Whose credential it is. */
 export const VIEWER_DOCUMENT = `query SymphonyViewer { viewer { id app } }`;
+
+/** What there is to choose a scope from. */
+export const PROJECTS_DOCUMENT = `query SymphonyProjects($first: Int!) {
+  projects(first: $first) { nodes { name slugId } }
+}`;
+
+/** Opens an agent session on an issue. */
+export const SESSION_DOCUMENT = `mutation SymphonySession($input: AgentSessionCreateOnIssue!) {
+  agentSessionCreateOnIssue(input: $input) { success agentSession { id } }
+}`;
+
+/** Changes a session's plan or links. */
+export const SESSION_UPDATE_DOCUMENT = `mutation SymphonySessionUpdate($id: String!, $input: AgentSessionUpdateInput!) {
+  agentSessionUpdate(id: $id, input: $input) { success }
+}`;
+
+/** Says something in a session. */
+export const ACTIVITY_DOCUMENT = `mutation SymphonyActivity($input: AgentActivityCreateInput!) {
+  agentActivityCreate(input: $input) { success agentActivity { id } }
+}`;
