@@ -1,7 +1,7 @@
 /** The commands that ask a running daemon, as the command line has them. What they do is loaded when they are asked for. */
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ControlOptions, DaemonVerb, IssueVerb } from "./control.ts";
-import { daemonCommand, nearestOptions } from "./options.ts";
+import { daemonCommand, nearestOptions, positiveCount } from "./options.ts";
 
 const DAEMON_VERBS: Readonly<Record<Exclude<DaemonVerb, "drain">, string>> = {
   pause: "start nothing new until resume, also over a restart; runs go on",
@@ -53,9 +53,31 @@ export function addControls(program: Command, done: (exitCode: number) => void):
 function addLooks(program: Command, done: (exitCode: number) => void): void {
   daemonCommand(program, "status")
     .description("what the daemon does right now")
+    .option("--watch", "go on showing it, until Ctrl-C; with --json one snapshot a line")
     .action(async (_options, command: Command) => {
+      const options = controlOptions(command);
+      if (nearestOptions(command).watch === true) {
+        const { watchStatus } = await import("./watch.ts");
+        return done(await watchStatus(options));
+      }
       const { status } = await import("./status.ts");
-      done(await status(controlOptions(command)));
+      done(await status(options));
+    });
+  daemonCommand(program, "top")
+    .description("what the daemon does, live on the whole terminal; without a terminal, as status")
+    .action(async (_options, command: Command) => {
+      const { top } = await import("./watch.ts");
+      done(await top(controlOptions(command)));
+    });
+  daemonCommand(program, "events")
+    .description("what the agent of a ticket did, the newest last; without a daemon as well")
+    .argument("<issue>", "its identifier")
+    .option("-f, --follow", "go on with what it does, until Ctrl-C")
+    .addOption(new Option("--limit <count>", "at most this many of the past").argParser(positiveCount).default(50))
+    .action(async (issue: string, _options, command: Command) => {
+      const { limit = 50, follow = false } = nearestOptions(command);
+      const { events } = await import("./events.ts");
+      done(await events(issue, { ...controlOptions(command), limit, follow }));
     });
   daemonCommand(program, "explain")
     .description("why a ticket runs or doesn't: every gate, open or not, and what would open it")

@@ -76,6 +76,34 @@ it("steer takes its words with or without quotes", async () => {
   );
 });
 
+it("events shows what an agent did, and with --follow what it goes on to do until Ctrl-C", async () => {
+  const { code, stdout } = await run("events", "eng-1", "--limit", "1", "--json");
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toHaveLength(1);
+  const user = { dir: daemon.dir, home: daemon.dir, tmp: daemon.dir };
+  const followed = await runProgram(user, ["events", "ENG-1", "--follow"], (heard) => {
+    if (heard.includes("turn_started") && !heard.includes("onwards")) {
+      daemon.daemon.orchestrator.operate({ kind: "steer", issueId: issueId("ENG-1"), text: "onwards" });
+    }
+    if (/message +Noted: .*onwards/.test(heard)) process.emit("SIGINT", "SIGINT");
+  });
+  expect(followed).toMatchObject({ code: 0, stderr: "" });
+  expect(followed.stdout).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}session_started/);
+  expect((await run("events", "ENG-99")).stderr).toContain("it was never claimed; symphony explain ENG-99 says why");
+});
+
+it("status --watch shows each change until Ctrl-C, and top without a terminal is the status", async () => {
+  const user = { dir: daemon.dir, home: daemon.dir, tmp: daemon.dir };
+  const watched = await runProgram(user, ["status", "--watch", "--json"], (heard) => {
+    const lines = heard.trim().split("\n");
+    if (lines.length === 1) daemon.daemon.orchestrator.operate({ kind: "refresh" });
+    else process.emit("SIGINT", "SIGINT");
+  });
+  expect(watched.code).toBe(0);
+  for (const line of watched.stdout.trim().split("\n")) expect(JSON.parse(line)).toHaveProperty("generated_at");
+  expect((await run("top")).stdout).toContain("2 running, 0 waiting, 0 blocked; running");
+});
+
 it("answer finds the question by its ticket, and says which are open when there is none", async () => {
   expect((await run("answer", "ENG-1")).stderr).toMatch(/ENG-1 has no open question.*\n.*ENG-2 asks/);
   expect((await run("answer", "eng-2", "--decline", "--text", "no")).code).toBe(2);

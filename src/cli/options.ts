@@ -1,5 +1,5 @@
 /** What a command was given, its own options and those that stand before it. */
-import type { Command } from "commander";
+import { InvalidArgumentError, type Command } from "commander";
 import type { LogLevel } from "../lib/log.ts";
 
 /** Options as commander hands them over; those of the program come along with a command's own. */
@@ -18,6 +18,8 @@ export interface Given {
   readonly dir?: string;
   readonly codex?: string;
   readonly wait?: boolean;
+  readonly watch?: boolean;
+  readonly follow?: boolean;
   readonly decline?: boolean;
   readonly text?: string;
   /** Milliseconds. */
@@ -42,4 +44,11 @@ export function daemonCommand(program: Command, name: string): Command {
     .option("-w, --workflow <path>", "of the daemon that is meant", "./WORKFLOW.md")
     .option("--state-dir <dir>", "the state directory itself, whatever the workflow says")
     .option("--json", "one JSON value and nothing else");
+}
+
+/** An option's whole number from 1. */
+export function positiveCount(text: string): number {
+  const count = Number(text);
+  if (!Number.isInteger(count) || count < 1) throw new InvalidArgumentError("It must be a whole number from 1.");
+  return count;
 }

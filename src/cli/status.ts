@@ -1,4 +1,4 @@
-/** `symphony status`: what the daemon does right now, asked over its control socket. */
+/** `symphony status`: what the daemon does right now, asked over its control socket, once or for as long as somebody watches. */
 import { z } from "zod";
 import { askDaemon, type DaemonAddress } from "./control-client.ts";
 import { showCount, showSpan } from "./figures.ts";
@@ -62,7 +62,13 @@ const statusSchema = z.object({
   codex_totals: z.object({ total_tokens: z.number(), seconds_running: z.number() }),
 });
 
-type Status = z.infer<typeof statusSchema>;
+/** What is shown of a snapshot. */
+export type Status = z.infer<typeof statusSchema>;
+
+/** Reads a snapshot. Throws a ZodError for one of another version of the daemon that lacks what is shown. */
+export function readStatus(snapshot: unknown): Status {
+  return statusSchema.parse(snapshot);
+}
 
 const TEXT_WIDTH = 60;
 const RUNNING: readonly Column[] = [
@@ -95,12 +101,15 @@ const BLOCKED: readonly Column[] = [
 export async function status({ json, ...address }: StatusOptions): Promise<number> {
   const answer = await askDaemon(address, { method: "GET", path: "/api/v1/state" });
   if (json) printJson(answer);
-  else printLines(statusLines(statusSchema.parse(answer)));
+  else {
+    const shown = readStatus(answer);
+    printLines(statusLines(shown, Date.parse(shown.generated_at)));
+  }
   return 0;
 }
 
-function statusLines(shown: Status): readonly string[] {
-  const now = Date.parse(shown.generated_at);
+/** The tables and the summary; ages are as of `now`, epoch ms. */
+export function statusLines(shown: Status, now: number): readonly string[] {
   const age = (at: string): string => showSpan(Math.max(0, now - Date.parse(at)));
   return [
     ...sectionLines(

@@ -16,13 +16,21 @@ export interface ProgramUser {
   readonly tmp: string;
 }
 
-/** Runs one command line to its end. One at a time: it takes over the process's directory, environment and output meanwhile. */
-export async function runProgram(user: ProgramUser, args: readonly string[]): Promise<Said> {
+/**
+ * Runs one command line to its end. One at a time: it takes over the process's directory, environment and output meanwhile. `hear` is
+ * called with all of stdout whenever there is more.
+ */
+export async function runProgram(
+  user: ProgramUser,
+  args: readonly string[],
+  hear: (stdout: string) => void = () => undefined,
+): Promise<Said> {
   const outer = { dir: process.cwd(), env: process.env };
   const heard = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) =>
     vi.spyOn(process[name], "write").mockImplementation((chunk) => {
       heard[name] += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString("utf8");
+      hear(heard.stdout);
       return true;
     }),
   );
