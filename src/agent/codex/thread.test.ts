@@ -166,9 +166,14 @@ describe("a thread's binding", () => {
     expect(my.recorder.of("warning")).toMatchObject([{ text: `thread old was left for a fresh one: ${why}` }]);
   });
 
-  it("fits where an older server can't tell its provider or home", async () => {
+  it.each([
+    ["refuses to", () => refusal("unknown variant `config/read`")],
+    ["doesn't answer when asked to", () => "silence" as const],
+  ])("fits where an older server %s tell its provider", async (_name, answer) => {
     const my = codexBench();
-    expect(await my.open({ threadId: "old", binding: KEPT, tools })).toMatchObject({ resumed: true });
+    my.server.on("config/read", answer);
+    const opened = my.open({ threadId: "old", binding: KEPT, tools });
+    expect(await whileTimePasses(my, opened)).toMatchObject({ resumed: true });
   });
 });
 

@@ -78,9 +78,9 @@ async function configuredProvider({ channel }: ThreadDeps, request: SessionReque
     const config = objectAt(reply, "config");
     return config === null ? null : (stringAt(config, "model_provider") ?? DEFAULT_PROVIDER);
   } catch (error) {
-    // An older server doesn't know the question.
-    if (error instanceof RpcError) return null;
-    throw error;
+    if (channel.closed !== null) throw error;
+    // An older server refuses the question, or doesn't answer it.
+    return null;
   }
 }
 
