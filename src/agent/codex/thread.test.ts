@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { begin, codexBench, whileTimePasses, type CodexBench } from "../../../test/fakes/codex-bench.ts";
 import { refusal, THREAD } from "../../../test/fakes/scripted-app-server.ts";
 import { makeSettings } from "../../../test/support/issues.ts";
+import { makeTempDir } from "../../../test/support/temp-dir.ts";
 import { until } from "../../../test/support/until.ts";
 import type { SessionRequest } from "../port.ts";
 import { toolsKey, type ThreadBinding } from "../thread-binding.ts";
@@ -224,10 +227,10 @@ describe("a session's own model, effort and instructions", () => {
 
   it("follow what an untrusted repository says", async () => {
     const my = codexBench();
-    const output = "symphony-agents-md-begin\nUse tabs.\n\nsymphony-agents-md-end\n";
-    my.server.host.runScript = () => Promise.resolve({ exitCode: 0, timedOut: false, aborted: false, output });
+    await using dir = await makeTempDir();
+    await writeFile(join(dir.path, "AGENTS.md"), "Use tabs.\n");
     const settings = makeSettings({ codex: { threadSandbox: "workspace-write" } });
-    await my.open({ settings, developerInstructions: "Speak softly." });
+    await my.open({ settings, workspacePath: dir.path, developerInstructions: "Speak softly." });
     expect(my.server.calls("thread/start")[0]?.["developerInstructions"]).toBe(
       "The repository's own instructions (AGENTS.md):\n\nUse tabs.\n\nSpeak softly.",
     );
