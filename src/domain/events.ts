@@ -1,4 +1,5 @@
 /** What an agent session tells the world while it works; the runtime events of section 10 and the finer ones beside them. */
+import type { Question } from "./outcome.ts";
 import type { TokenCounts } from "./tokens.ts";
 
 /** Where an item stands in the agent's own history: the same whenever it is told again. */
@@ -35,6 +36,10 @@ export type AgentEventBody =
   | { readonly kind: "turn_cancelled"; readonly turnId: string }
   | { readonly kind: "turn_ended_with_error"; readonly message: string }
   | { readonly kind: "turn_input_required"; readonly method: string }
+  /** A question that policy leaves to a person. */
+  | { readonly kind: "question_asked"; readonly question: Question }
+  /** The agent has a person's answer to it, or used the answer that an earlier run was given. */
+  | { readonly kind: "question_answered"; readonly questionId: string }
   | { readonly kind: "approval_auto_approved"; readonly method: string; readonly subject: string | null }
   | { readonly kind: "approval_declined"; readonly method: string; readonly subject: string | null }
   | { readonly kind: "unsupported_tool_call"; readonly tool: string }

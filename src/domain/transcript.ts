@@ -1,6 +1,7 @@
 /** The part of an agent's events that is kept in full: what it said, planned, ran and changed, each once. */
 import type { AgentEventBody, ItemRef } from "./events.ts";
 import type { JsonValue } from "./issue.ts";
+import type { Question } from "./outcome.ts";
 
 /** One item of a transcript. Its text is the agent's and untrusted. */
 export interface TranscriptItem extends ItemRef {
@@ -8,7 +9,8 @@ export interface TranscriptItem extends ItemRef {
   readonly data: { readonly [key: string]: JsonValue };
 }
 
-export type TranscriptKind = "message" | "reasoning" | "plan" | "command" | "file_change" | "tool_call";
+export type TranscriptKind =
+  "message" | "reasoning" | "plan" | "command" | "file_change" | "tool_call" | "question" | "answer";
 
 /** Null for events that are no item, and for items that the agent didn't name. Sizes are the event's: its maker has cut them. */
 export function transcriptItem(event: AgentEventBody): TranscriptItem | null {
@@ -35,9 +37,22 @@ export function transcriptItem(event: AgentEventBody): TranscriptItem | null {
         duration_ms: event.durationMs,
         bytes: event.bytes,
       });
+    case "question_asked":
+      return ofQuestion(event.question);
+    case "question_answered":
+      return place(aside(`${event.questionId}.answer`), "answer", { question_id: event.questionId });
     default:
       return null;
   }
+}
+
+function ofQuestion({ id, kind, summary, subject, detail, deadlineAt }: Question): TranscriptItem | null {
+  return place(aside(id), "question", { kind, summary, subject, detail, deadline_at: deadlineAt });
+}
+
+/** Questions are the daemon's own: they outlive the thread that they came from, and an answer may come to another one. */
+function aside(itemId: string): ItemRef {
+  return { threadId: "", turnId: null, itemId };
 }
 
 function place(item: ItemRef | undefined, kind: TranscriptKind, data: TranscriptItem["data"]): TranscriptItem | null {

@@ -5,7 +5,8 @@ import type { Connection } from "./database.ts";
 
 /** What an event stands for, in full (capped); untrusted text. The fields of `data` by kind: docs/ledger.md. */
 export interface ItemJson {
-  readonly thread_id: string;
+  /** Null for questions, which outlive their thread. */
+  readonly thread_id: string | null;
   /** Null where the agent named none. */
   readonly turn_id: string | null;
   readonly item_id: string;
@@ -95,7 +96,7 @@ function toJson(row: EventRow): EventEntryJson {
 function itemOf({ id, thread_id, turn_id, item_id, kind, data }: EventRow): ItemJson | null {
   if (thread_id === null || item_id === null || kind === null || data === null) return null;
   return {
-    thread_id,
+    thread_id: thread_id === "" ? null : thread_id,
     turn_id: turn_id === "" ? null : turn_id,
     item_id,
     kind,

@@ -9,6 +9,7 @@ import { DAYS_SQL } from "./daily.ts";
 import { eventsStatement } from "./event-list.ts";
 import { issuesSql } from "./issue-list.ts";
 import type { Ledger } from "./port.ts";
+import { QUESTIONS_SQL } from "./question-list.ts";
 import { runsStatement, type RunsQuery } from "./run-list.ts";
 
 const A = makeIssue("A-1");
@@ -185,6 +186,38 @@ function byPlace(left: string, right: string): number {
   return places.indexOf(left) - places.indexOf(right);
 }
 
+describe("questions", () => {
+  function ask(ledger: Ledger, run: string, id: string): void {
+    const data = { kind: "command", summary: `may I ${id}`, subject: "git push", detail: "{}", deadline_at: 0 };
+    const item = { threadId: "", turnId: null, itemId: id, kind: "question", data } as const;
+    const at = Date.UTC(2026, 0, 1);
+    ledger.appendEvent({ runId: runId(run), issueId: A.id, at, event: "question_asked", message: null, item });
+  }
+
+  test("are listed newest first, page by page, with when the agent had the answer, in a later run too", async () => {
+    await using place = await placeWithRuns();
+    for (const id of ["q1", "q2", "q3"]) ask(place.ledger, "run-6", id);
+    const item = { threadId: "", turnId: null, itemId: "q1.answer", kind: "answer", data: {} } as const;
+    const answered = { runId: runId("run-8"), issueId: A.id, at: place.now + 1000, message: null, item };
+    place.ledger.appendEvent({ ...answered, event: "question_answered" });
+    place.ledger.flush();
+    const reader = place.reader();
+    const [newest] = reader.questions({ limit: 1 });
+    expect(newest).toMatchObject({ id: "q3", run_id: "run-6", issue_identifier: "A-1", answered_at: null });
+    const rest = reader.questions(newest === undefined ? {} : { before: newest.sequence });
+    expect(rest.map(({ id }) => id)).toEqual(["q2", "q1"]);
+    expect(rest[1]).toMatchObject({
+      kind: "command",
+      summary: "may I q1",
+      subject: "git push",
+      asked_at: "2026-01-01T00:00:00.000Z",
+      deadline_at: "1970-01-01T00:00:00.000Z",
+      answered_at: "2026-01-01T00:00:01.000Z",
+    });
+    expect(reader.events({ run: "run-6" })[0]?.item?.thread_id).toBeNull();
+  });
+});
+
 describe("days", () => {
   test("count outcomes and durations of the runs that began on them", async () => {
     await using place = await placeWithRuns();
@@ -233,6 +266,7 @@ describe("no page reads a whole table", () => {
     ["issues", issuesSql(false), { limit: 1 }],
     ["issues before one", issuesSql(true), { limit: 1, before: "x" }],
     ["days", DAYS_SQL, 1],
+    ["questions", QUESTIONS_SQL, { before: 1, limit: 1 }],
   ];
 
   test.each(statements)("%s", async (_, sql, values) => {

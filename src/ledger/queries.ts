@@ -6,6 +6,7 @@ import { findDamage, openExisting, type Connection } from "./database.ts";
 import { listEvents, type EventEntryJson, type EventsQuery } from "./event-list.ts";
 import { guarded } from "./failure.ts";
 import { listIssues, type IssueJson, type IssuesQuery } from "./issue-list.ts";
+import { listQuestions, type QuestionJson, type QuestionsQuery } from "./question-list.ts";
 import { runDetail, type RunDetailJson } from "./run-detail.ts";
 import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
 import { sumUsage, type UsageJson, type UsageQuery } from "./usage.ts";
@@ -39,6 +40,8 @@ export interface LedgerReader {
   events(query: EventsQuery): readonly EventEntryJson[];
   /** Issues that were ever claimed, those seen last first. */
   issues(query?: IssuesQuery): readonly IssueJson[];
+  /** Questions that were ever asked, newest first. */
+  questions(query?: QuestionsQuery): readonly QuestionJson[];
   /** Outcomes and durations by UTC day, oldest first; `days` includes today. */
   days(days: number): readonly DayJson[];
   usage(query: UsageQuery): UsageJson;
@@ -80,6 +83,7 @@ export function openLedgerReader(path: string, clock: Clock = systemClock): Ledg
     run: (runId) => read(() => runDetail(db, runId)),
     events: (query) => read(() => listEvents(db, query)),
     issues: (query = {}) => read(() => listIssues(db, query)),
+    questions: (query = {}) => read(() => listQuestions(db, query)),
     days: (days) => read(() => listDays(db, days, clock.now())),
     usage: (query) => read(() => sumUsage(db, query, clock.now())),
     recentEvents: (issueId, limit = RECENT_EVENTS) => read(() => recentEvents(db, issueId, limit)),

@@ -73,8 +73,20 @@ describe("an agent's event", () => {
       { kind: "turn_failed", turnId: "u", message: SECRET },
       { kind: "approval_declined", method: "m", subject: SECRET },
       { kind: "malformed", sample: SECRET },
+      {
+        kind: "question_asked",
+        question: {
+          id: "q1",
+          kind: "command",
+          summary: SECRET,
+          subject: SECRET,
+          detail: SECRET,
+          askedAt: 1,
+          deadlineAt: null,
+        },
+      },
     ]);
-    expect(heard).toHaveLength(6);
+    expect(heard).toHaveLength(7);
     expect(JSON.stringify(heard)).not.toContain(SECRET);
     expect(JSON.stringify(heard)).toContain("[redacted]");
   });

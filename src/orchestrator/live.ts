@@ -101,6 +101,8 @@ export function messageOf(event: AgentEvent): string | null {
     case "plan":
     case "warning":
       return event.text.slice(0, MESSAGE_LIMIT);
+    case "question_asked":
+      return event.question.summary.slice(0, MESSAGE_LIMIT);
     case "command":
       return event.command.slice(0, MESSAGE_LIMIT);
     case "file_change":

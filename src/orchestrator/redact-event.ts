@@ -23,6 +23,11 @@ export function redactEvent(event: AgentEvent, redact: (text: string) => string)
     case "approval_auto_approved":
     case "approval_declined":
       return { ...event, subject: event.subject === null ? null : redact(event.subject) };
+    case "question_asked": {
+      const { summary, subject, detail, ...rest } = event.question;
+      const clean = { summary: redact(summary), subject: subject === null ? null : redact(subject) };
+      return { ...event, question: { ...rest, ...clean, detail: redact(detail) } };
+    }
     case "malformed":
       return { ...event, sample: redact(event.sample) };
     default:
