@@ -8,13 +8,17 @@ import type { FaultKind, FaultPlan } from "./plan.ts";
 import { isOfRound, processesOf, sendSignal } from "./processes.ts";
 import type { World } from "./world.ts";
 
-/** What was done, in words; or why it couldn't be done here. */
-export type Strike = { readonly did: string } | { readonly skipped: string };
+/** What was done, in words; or that there was nothing to strike; or why this machine doesn't let it be done. */
+export type Strike = { readonly did: string } | { readonly missed: string } | { readonly skipped: string };
 
 /** Something that must hold while a fault is on did not. */
 export class FaultLoss extends Error {
   override readonly name = "FaultLoss";
 }
+
+/** A round in which no agent starts for so long has none left to start. */
+const LIVE_PATIENCE_MS = 10_000;
+const LOOK_EVERY_MS = 20;
 
 type Fault = (world: World, plan: FaultPlan) => Promise<Strike>;
 
@@ -27,17 +31,23 @@ async function expectRefusal(world: World, what: string, words: RegExp): Promise
   return line;
 }
 
-/** The round's live processes that the journal has under this name, picked by number; null when there is none. */
-function pickLive(world: World, name: "launch" | "agent", pick: number): number | null {
-  const pids = world.journal().flatMap((entry) => (entry.name === name ? [entry.pid] : []));
-  const live = [...new Set(pids)].filter((pid) => isOfRound(pid, world.user.root));
-  return live[pick % live.length] ?? null;
+/** One of the round's live processes that the journal has under this name, picked by number; null when none comes within some seconds. */
+async function pickLive(world: World, name: "launch" | "agent", pick: number): Promise<number | null> {
+  const deadline = performance.now() + LIVE_PATIENCE_MS;
+  for (;;) {
+    const pids = world.journal().flatMap((entry) => (entry.name === name ? [entry.pid] : []));
+    const live = [...new Set(pids)].filter((pid) => isOfRound(pid, world.user.root));
+    const picked = live[pick % live.length];
+    if (picked !== undefined) return picked;
+    if (performance.now() > deadline) return null;
+    await pause(LOOK_EVERY_MS);
+  }
 }
 
 function strikeAt(name: "launch" | "agent", signals: (plan: FaultPlan) => readonly NodeJS.Signals[]): Fault {
   return async (world, plan) => {
-    const pid = pickLive(world, name, plan.pick);
-    if (pid === null) return { did: `no ${name} was alive` };
+    const pid = await pickLive(world, name, plan.pick);
+    if (pid === null) return { missed: `no ${name} was alive` };
     for (const [index, signal] of signals(plan).entries()) {
       if (index > 0) await pause(plan.holdMs);
       sendSignal(pid, signal);
@@ -127,7 +137,7 @@ async function noticeFullDisk(world: World): Promise<boolean> {
   const deadline = performance.now() + 8000;
   while (!CANT_WRITE.test(world.log.slice(before))) {
     if (performance.now() > deadline) return false;
-    await pause(20);
+    await pause(LOOK_EVERY_MS);
   }
   return true;
 }
@@ -140,7 +150,7 @@ async function fullDisk(world: World, { holdMs }: FaultPlan): Promise<Strike> {
   disk.fill();
   await pause(holdMs);
   disk.free();
-  return { did: noticed ? `noticed, for ${holdMs} ms more` : "nothing was written meanwhile" };
+  return noticed ? { did: `noticed, for ${holdMs} ms more` } : { missed: "nothing was written meanwhile" };
 }
 
 async function fullDiskKill(world: World, { holdMs }: FaultPlan): Promise<Strike> {

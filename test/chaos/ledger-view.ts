@@ -65,7 +65,7 @@ export function ledgerAsText(path: string): string {
   try {
     return ["claims", "pauses", "workspaces", "runs", "processes"]
       .map((table) => {
-        const rows = db.prepare<[], unknown>(`SELECT * FROM ${table}`).all();
+        const rows = db.prepare(`SELECT * FROM ${table}`).all();
         return [`${table}:`, ...rows.map((row) => `  ${JSON.stringify(row)}`)].join("\n");
       })
       .join("\n");

@@ -90,3 +90,13 @@ export function planRound(seed: number): RoundPlan {
     })),
   };
 }
+
+/** Five rounds with every kind of fault and of ticket, for whoever has a few minutes. */
+export const FIXED_SEEDS: readonly number[] = [13, 153, 168, 379, 466];
+
+/** Kinds of faults and tickets that none of these rounds has. */
+export function uncovered(seeds: readonly number[]): readonly string[] {
+  const plans = seeds.map(planRound);
+  const has = new Set<string>(plans.flatMap(({ faults, tickets }) => [...faults, ...tickets].map(({ kind }) => kind)));
+  return [...KINDS, ...TICKET_KINDS].filter((kind) => !has.has(kind));
+}

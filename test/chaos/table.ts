@@ -2,6 +2,13 @@
 import { LOSSES, type LossKind } from "./checks.ts";
 import { FAULTS, type FaultKind } from "./plan.ts";
 import type { RoundResult } from "./round.ts";
+import type { Strike } from "./faults.ts";
+
+/** What became of a fault, for its round's line. */
+export function tellStrike(strike: Strike): string {
+  if ("skipped" in strike) return `SKIPPED: ${strike.skipped}`;
+  return "missed" in strike ? `missed: ${strike.missed}` : strike.did;
+}
 
 function pad(cells: readonly string[], widths: readonly number[]): string {
   return cells
@@ -19,16 +26,17 @@ function faultRow(kind: FaultKind, rounds: readonly RoundResult[]): readonly str
     faults.filter((fault) => fault.kind === kind).map(({ strike }) => ({ strike, isLost: losses.length > 0 })),
   );
   const skipped = struck.filter(({ strike }) => "skipped" in strike);
+  const missed = struck.filter(({ strike }) => "missed" in strike);
   const done = struck.filter(({ strike }) => "did" in strike);
   const lost = done.filter(({ isLost }) => isLost).length;
-  return [FAULTS[kind], String(done.length), String(done.length - lost), String(lost), String(skipped.length)];
+  return [FAULTS[kind], ...[done.length, done.length - lost, lost, missed.length, skipped.length].map(String)];
 }
 
 /** Rounds, faults, figures and losses, for a person. */
 export function summarize(rounds: readonly RoundResult[]): string {
   const kinds = Object.keys(FAULTS) as FaultKind[];
   const faults = layOut([
-    ["FAULT", "STRUCK", "RECOVERED", "IN A ROUND WITH LOSSES", "SKIPPED"],
+    ["FAULT", "STRUCK", "RECOVERED", "IN A ROUND WITH LOSSES", "MISSED", "SKIPPED"],
     ...kinds.map((kind) => faultRow(kind, rounds)),
   ]);
   const losses = layOut([
@@ -51,5 +59,5 @@ export function summarize(rounds: readonly RoundResult[]): string {
     `${rounds.length} rounds: ${sum("done")} tickets done once, ${sum("waiting")} waiting for a person, ${sum("runs")} runs, ` +
     `${sum("served")} tokens served, ${sum("counted")} counted; ` +
     `${rounds.filter((round) => round.losses.length > 0).length} rounds with losses\n`;
-  return `\n${faults}\n${losses}\n${skipped.map((reason) => `skipped: ${reason}\n`).join("")}${totals}`;
+  return `\n${faults}\n${losses}\n${skipped.map((reason) => `SKIPPED: ${reason}\n`).join("")}${totals}`;
 }
