@@ -129,6 +129,8 @@ export interface AgentCheck {
   readonly login: { readonly state: "ok" | "missing" | "unknown"; readonly message: string };
   /** Whether a sandboxed command can run here at all; in containers it often can't, and every command would fail quietly. */
   readonly sandbox: { readonly state: "ok" | "broken" | "unknown"; readonly message: string };
+  /** What works otherwise than one would think, one sentence each. */
+  readonly warnings: readonly string[];
 }
 
 export interface CheckRequest {

@@ -28,7 +28,7 @@ export class AgentWatch {
   readonly #deps: AgentWatchDeps;
   readonly #abort = new AbortController();
   readonly #marker: string;
-  #status: AgentStatus = { version: null, login: NOT_YET, sandbox: NOT_YET, checkedAt: null };
+  #status: AgentStatus = { version: null, login: NOT_YET, sandbox: NOT_YET, warnings: [], checkedAt: null };
   #lookedFor: string | null = null;
   #looking: Promise<void> = Promise.resolve();
 
@@ -77,16 +77,17 @@ export class AgentWatch {
     } catch (error) {
       if (signal.aborted) return;
       const unknown = { state: "unknown", message: `the agent can't be looked at: ${errorMessage(error)}` } as const;
-      this.#status = { version: null, login: unknown, sandbox: unknown, checkedAt: clock.now() };
+      this.#status = { version: null, login: unknown, sandbox: unknown, warnings: [], checkedAt: clock.now() };
       log.warn({ err: error }, "the agent can't be looked at");
     }
   }
 
-  #tell({ version, login, sandbox }: AgentCheck): void {
+  #tell({ version, login, sandbox, warnings }: AgentCheck): void {
     const { log } = this.#deps;
     log.info({ version, login: login.state, sandbox: sandbox.state }, "agent checked");
     if (sandbox.state === "broken") {
       log.warn({ reason: sandbox.message }, "the agent's sandbox doesn't work here; its commands will fail");
     }
+    for (const reason of warnings) log.warn({ reason }, "the agent works otherwise than it may seem");
   }
 }

@@ -100,7 +100,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       now: driver.now,
       state: { ...driver.state, claims },
       live,
-      agent: { version: null, login: UNKNOWN, sandbox: UNKNOWN, checkedAt: null },
+      agent: { version: null, login: UNKNOWN, sandbox: UNKNOWN, warnings: [], checkedAt: null },
       trackerKind: "local",
       trackerUsage: null,
       workflow: { path: "/w", revision: "r", loadedAt: 0, lastError: null },

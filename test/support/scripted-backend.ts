@@ -91,7 +91,7 @@ export class ScriptedBackend implements AgentBackend {
 
   async check(): Promise<AgentCheck> {
     const unknown = { state: "unknown", message: "scripted" } as const;
-    return { version: "0.171.0", login: unknown, sandbox: unknown };
+    return { version: "0.171.0", login: unknown, sandbox: unknown, warnings: [] };
   }
 
   async close(): Promise<void> {

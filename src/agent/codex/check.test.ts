@@ -56,6 +56,28 @@ describe("a look at the agent", () => {
     expect(my.server.calls("command/exec")).toEqual([]);
   });
 
+  const servers = { board: { command: "board" }, old: { command: "old", enabled: false }, web: { url: "https://x" } };
+
+  it("warns where MCP tools would be refused without a word", async () => {
+    const my = codexBench();
+    my.server.on("config/read", () => ({ result: { config: { mcp_servers: servers } } }));
+    const { warnings } = await check(my);
+    expect(warnings).toEqual([expect.stringContaining("(board, web)")]);
+    expect(warnings[0]).toContain("mcp_elicitations: true");
+  });
+
+  it.each([
+    ["somebody is asked", { config: { mcp_servers: servers } }, { approvalPolicy: "on-request" }],
+    ["there is no sandbox", { config: { mcp_servers: servers } }, { turnSandboxPolicy: { type: "dangerFullAccess" } }],
+    ["there are no servers", { config: { mcp_servers: {} } }, {}],
+    ["all are off", { config: { mcp_servers: { old: servers.old } } }, {}],
+    ["the agent says something else", { config: null }, {}],
+  ])("doesn't warn of MCP tools where %s", async (_name, result, codex) => {
+    const my = codexBench();
+    my.server.on("config/read", () => ({ result }));
+    expect((await check(my, codex)).warnings).toEqual([]);
+  });
+
   it("doesn't hang on an agent that doesn't answer", async () => {
     const my = codexBench();
     my.server.on("account/read", () => "silence").on("command/exec", () => "silence");

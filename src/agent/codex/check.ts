@@ -3,8 +3,8 @@ import { errorMessage } from "../../domain/errors.ts";
 import type { AgentCheck, CheckRequest } from "../port.ts";
 import type { Channel } from "./channel.ts";
 import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
-import { turnSandboxPolicy } from "./policy.ts";
-import { asObject, booleanAt, bounded, numberAt, stringAt } from "./reading.ts";
+import { approvalPolicy, turnSandboxPolicy } from "./policy.ts";
+import { asObject, booleanAt, bounded, numberAt, objectAt, stringAt } from "./reading.ts";
 import { RpcError, unknownMethod } from "./wire.ts";
 
 const PROBE_TIMEOUT_MS = 5000;
@@ -37,6 +37,7 @@ export async function checkAgent(deps: LaunchDeps, request: CheckRequest): Promi
       version,
       login: await checkLogin(connection.channel, request),
       sandbox: await checkSandbox(connection.channel, request),
+      warnings: await checkMcpServers(connection.channel, request),
     };
   } finally {
     await connection.stop();
@@ -61,7 +62,7 @@ async function checkLogin(channel: Channel, { settings }: CheckRequest): Promise
 /** Without a working sandbox every command fails quietly while turns complete (measured in containers). */
 async function checkSandbox(channel: Channel, { settings, cwd }: CheckRequest): Promise<AgentCheck["sandbox"]> {
   const sandboxPolicy = turnSandboxPolicy(settings, cwd, []);
-  if (UNSANDBOXED.has(stringAt(sandboxPolicy, "type") ?? "")) {
+  if (isUnsandboxed(sandboxPolicy)) {
     return { state: "ok", message: "commands run without a sandbox of the agent" };
   }
   try {
@@ -74,6 +75,32 @@ async function checkSandbox(channel: Channel, { settings, cwd }: CheckRequest): 
   } catch (error) {
     return { state: "unknown", message: unknownBecause(error) };
   }
+}
+
+/**
+ * With `never`, a sandboxed agent's MCP calls that could change something are refused without asking anybody, and only the model
+ * is told (measured). Without a sandbox they are approved.
+ */
+async function checkMcpServers(channel: Channel, { settings, cwd }: CheckRequest): Promise<readonly string[]> {
+  const isSilent = approvalPolicy(settings) === "never" && !isUnsandboxed(turnSandboxPolicy(settings, cwd, []));
+  if (!isSilent) return [];
+  try {
+    const reply = await channel.request("config/read", { cwd }, settings.codex.readTimeoutMs);
+    const servers = Object.entries(objectAt(objectAt(reply, "config"), "mcp_servers") ?? {});
+    const names = servers.filter(([, server]) => booleanAt(server, "enabled") !== false).map(([name]) => name);
+    if (names.length === 0) return [];
+    return [
+      `with codex.approval_policy never, calls of MCP tools that change something are refused silently (${bounded(names.join(", "), MESSAGE_CHARS)}); ` +
+        "to let them through, set {granular: {sandbox_approval: false, rules: false, mcp_elicitations: true}} and approvals.elicitations",
+    ];
+  } catch {
+    // An older agent doesn't know the question; there is nothing to warn of that could be named.
+    return [];
+  }
+}
+
+function isUnsandboxed(sandboxPolicy: unknown): boolean {
+  return UNSANDBOXED.has(stringAt(sandboxPolicy, "type") ?? "");
 }
 
 function brokenBecause(stderr: string, exitCode: number): string {

@@ -2,15 +2,17 @@ import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MANIFEST, type MessageUse } from "./manifest.ts";
 
-/** Read of servers before 0.139 or of MCP servers, or written by ourselves: not in the app-server's schema of 0.171.0. */
+/** Read of servers before 0.139, of MCP servers or of the configuration, or written by ourselves: not in the schema of 0.171.0. */
 const OUTSIDE = {
   methods: ["codex/event/token_count"],
   fields: [
     "cached_input_tokens",
     "codex_approval_kind",
+    "enabled",
     "info",
     "input_tokens",
     "isError",
+    "mcp_servers",
     "msg",
     "output_tokens",
     "rateLimits",
