@@ -262,10 +262,10 @@ export const eventSchema = z.looseObject({
   message: text.nullable().describe("untrusted"),
   item: z
     .looseObject({
-      thread_id: text,
+      thread_id: text.nullable().describe("null for questions, which outlive their thread"),
       turn_id: text.nullable(),
       item_id: text,
-      kind: z.enum(["message", "reasoning", "plan", "command", "file_change", "tool_call"]),
+      kind: z.enum(["message", "reasoning", "plan", "command", "file_change", "tool_call", "question", "answer"]),
       data: z.unknown().describe("by kind, see docs/ledger.md; untrusted"),
     })
     .nullable(),
