@@ -18,7 +18,10 @@ import type { SecretLog } from "./lib/log.ts";
 import { Redactor } from "./lib/redact.ts";
 import type { Service } from "./lib/service.ts";
 import { Orchestrator } from "./orchestrator/orchestrator.ts";
+import { SessionMirror } from "./orchestrator/session-mirror.ts";
+import { takeSessionEvent } from "./orchestrator/session-prompts.ts";
 import { Trackers } from "./orchestrator/trackers.ts";
+import type { OperatorCommand } from "./scheduler/events.ts";
 import type { Carried } from "./tracker/registry.ts";
 import { createTracker, createWebhook, trackerDescriptors } from "./tracker/registry.ts";
 import { describeScope } from "./tracker/scope.ts";
@@ -34,6 +37,8 @@ export interface DaemonOptions {
   /** `--port` and `--host`; null = by settings. */
   readonly port: number | null;
   readonly host: string | null;
+  /** The identifier of the one ticket that is started; all are where it isn't given. */
+  readonly only?: string | null;
   /** The daemon's own environment: `$VAR`s, and what children may inherit of it. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What the agent is told as the client's version. */
@@ -136,7 +141,16 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
   await checkAgentCommand(createLocalHost({ log, clock }), settings, env);
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
   const orchestrator = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
-  const server = await serveApi(options, { orchestrator, files, settings, workflow }, unwind);
+  const server = await serveApi(options, { orchestrator, files, settings, workflow, trackers }, unwind);
+  // Never taken off: ends of runs are shown while the orchestrator stops, too.
+  orchestrator.observe(
+    new SessionMirror({
+      sessions: () => trackers.current.tracker.sessions,
+      claims: () => orchestrator.state.claims,
+      pageUrl: () => server.url,
+      redact: (text) => redactor.text(text),
+    }),
+  );
   return { orchestrator, files, settings, server };
 }
 
@@ -149,7 +163,7 @@ interface Parts {
 
 /** Takes the locks and opens the ledger; from here on this daemon is the one owner of its state. */
 async function buildOrchestrator(
-  { clock, log, env, version }: DaemonOptions,
+  { clock, log, env, version, only = null }: DaemonOptions,
   { workflow, trackers, files, redactor }: Parts,
   unwind: AsyncDisposableStack,
 ): Promise<Orchestrator> {
@@ -158,8 +172,8 @@ async function buildOrchestrator(
   const redact = (text: string): string => redactor.text(text);
   const ledger = openLedger({ path: files.ledger, clock, log, redact });
   unwind.defer(() => ledger.close());
-  const salvageDir = files.salvage;
   unwind.use(meetNeighbours({ env, ledgerId: ledger.id, scope: await describeScope(settings), log }));
+  const salvageDir = files.salvage;
   const host = createLocalHost({ log, clock, owner: ledger.id });
   const workspaces = createWorkspaces({ host, ledgerId: ledger.id, log, clock, baseEnv: env, salvageDir });
   await workspaces.checkRoot(settings.workspace.root);
@@ -168,7 +182,7 @@ async function buildOrchestrator(
   await retention.start();
   const backend = createCodexBackend({ host, clock, log, clientVersion: version, daemonEnv: env });
   unwind.defer(() => backend.close());
-  const parts = { ledger, host, workspaces, backend, trackers, workflow };
+  const parts = { ledger, host, workspaces, backend, trackers, workflow, only };
   const orchestrator = new Orchestrator({ clock, log, redact, picturesDir: files.pictures, ...parts });
   unwind.defer(() => orchestrator.stop());
   return orchestrator;
@@ -182,7 +196,8 @@ async function serveApi(
     files,
     settings,
     workflow,
-  }: Pick<Built, "orchestrator" | "files" | "settings"> & Pick<Parts, "workflow">,
+    trackers,
+  }: Pick<Built, "orchestrator" | "files" | "settings"> & Pick<Parts, "workflow" | "trackers">,
   unwind: AsyncDisposableStack,
 ): Promise<ApiServer> {
   const port = options.port ?? settings.server.port;
@@ -203,7 +218,7 @@ async function serveApi(
       port === null
         ? null
         : { host, port, token: await loadToken(tokenFile), openRefresh: settings.server.openRefresh },
-    webhook: await webhookRoute(options, orchestrator, settings, port !== null),
+    webhook: await webhookRoute(options, { orchestrator, settings, trackers }, port !== null),
   });
   unwind.defer(() => server.stop());
   await server.start();
@@ -213,12 +228,22 @@ async function serveApi(
 /** Deliveries come over TCP alone: without a port a secret is a mistake worth a warning. */
 async function webhookRoute(
   { clock, log }: DaemonOptions,
-  orchestrator: Orchestrator,
-  settings: Settings,
+  { orchestrator, settings, trackers }: Pick<Built, "orchestrator" | "settings"> & Pick<Parts, "trackers">,
   hasPort: boolean,
 ): Promise<WebhookRoute | null> {
   const webhook = await createWebhook({ settings, clock, log });
   if (webhook === null) return null;
   if (!hasPort) log.warn("server.webhooks.linear.secret has no effect without a port; set server.port or give --port");
-  return { webhook, clock, wake: () => orchestrator.post({ kind: "tracker_changed" }) };
+  const sessionDeps = {
+    log,
+    claims: () => orchestrator.state.claims,
+    operate: (command: OperatorCommand) => orchestrator.operate(command),
+    sessions: () => trackers.current.tracker.sessions,
+  };
+  return {
+    webhook,
+    clock,
+    wake: () => orchestrator.post({ kind: "tracker_changed" }),
+    session: (event) => takeSessionEvent(event, sessionDeps),
+  };
 }

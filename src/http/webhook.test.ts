@@ -5,6 +5,7 @@ import { captureLog, type CapturedLog } from "../../test/support/captured-log.ts
 import { fakeView } from "../../test/support/fake-view.ts";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { makeTempDir } from "../../test/support/temp-dir.ts";
+import type { SessionEvent } from "../tracker/port.ts";
 import { WebhookVerifier } from "../tracker/linear/webhook.ts";
 import { ApiServer } from "./server.ts";
 
@@ -15,12 +16,14 @@ let clock: ManualClock;
 let log: CapturedLog;
 let server: ApiServer;
 let wakes: number;
+let sessionEvents: SessionEvent[];
 let removeDir: () => Promise<void>;
 
 beforeEach(async () => {
   clock = new ManualClock();
   log = captureLog();
   wakes = 0;
+  sessionEvents = [];
   const dir = await makeTempDir();
   removeDir = () => dir.dispose();
   server = new ApiServer({
@@ -28,7 +31,12 @@ beforeEach(async () => {
     log: log.log,
     socketPath: join(dir.path, "control.sock"),
     tcp: { host: "127.0.0.1", port: 0, token: "the-token", openRefresh: false },
-    webhook: { webhook: new WebhookVerifier(SECRET, clock), clock, wake: () => (wakes += 1) },
+    webhook: {
+      webhook: new WebhookVerifier(SECRET, clock),
+      clock,
+      wake: () => (wakes += 1),
+      session: (event) => sessionEvents.push(event),
+    },
   });
   await server.start();
 });
@@ -52,6 +60,18 @@ async function deliver(body: string, headers: Readonly<Record<string, string>> =
 }
 
 describe("a delivery", () => {
+  it("of an agent session is handed on, and wakes the poll as well", async () => {
+    const body = bodyOf({
+      type: "AgentSessionEvent",
+      action: "prompted",
+      agentSession: { id: "session-1", issueId: "issue-1" },
+      agentActivity: { signal: null, content: { type: "prompt", body: "use the blue one" } },
+    });
+    expect(await deliver(body)).toEqual({ status: 200, body: { accepted: true, wakes: true } });
+    const said = { sessionId: "session-1", issueId: "issue-1", text: "use the blue one", isStop: false };
+    expect([sessionEvents, wakes]).toEqual([[{ kind: "prompt", ...said }], 1]);
+  });
+
   it("that is signed wakes the poll, without a token and from any address", async () => {
     const body = bodyOf({ title: "größer → 🎉" });
     const headers = { "linear-signature": sign(body), host: "symphony.example.com", "sec-fetch-site": "cross-site" };

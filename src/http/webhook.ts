@@ -3,7 +3,7 @@ import type { Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type { Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
-import type { Webhook } from "../tracker/port.ts";
+import type { SessionEvent, Webhook } from "../tracker/port.ts";
 import { apiError } from "./envelope.ts";
 
 export interface WebhookRoute {
@@ -11,6 +11,8 @@ export interface WebhookRoute {
   readonly clock: Clock;
   /** Called for a genuine delivery that is worth a poll; must be quick. */
   wake(): void;
+  /** Called, before {@link wake}, for one about a session of the tracker's; must be quick. */
+  session(event: SessionEvent): void;
 }
 
 /** What Linear's own client takes; deliveries are a few KiB. */
@@ -66,9 +68,13 @@ export function addWebhook(app: Hono, route: WebhookRoute, log: Log): void {
       const body = Buffer.from(await context.req.arrayBuffer());
       const verdict = webhook.judge(body, context.req.header(webhook.signatureHeader));
       if (verdict.kind === "refuse") return refuse(context, complaints, verdict.why);
-      if (verdict.kind === "wake") wake();
-      else log.debug({ path: webhook.path, reason: verdict.why }, "webhook delivery ignored");
-      return context.json({ accepted: true, wakes: verdict.kind === "wake" });
+      if (verdict.kind === "ignore") {
+        log.debug({ path: webhook.path, reason: verdict.why }, "webhook delivery ignored");
+        return context.json({ accepted: true, wakes: false });
+      }
+      if (verdict.kind !== "wake") route.session(verdict);
+      wake();
+      return context.json({ accepted: true, wakes: true });
     },
   );
 }

@@ -14,6 +14,7 @@ import { readProvider } from "./provider.ts";
 import { IssueReads } from "./reads.ts";
 import type { Snapshot } from "./snapshots.ts";
 import { Snapshots } from "./snapshots.ts";
+import { LinearSessions } from "./sessions.ts";
 import { StateNames } from "./state-names.ts";
 import { createLinearTool } from "./tool.ts";
 import { Uploads } from "./uploads.ts";
@@ -104,9 +105,11 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
     return snapshots.of(found, { lane: "refresh" });
   });
   const stateNames = new StateNames({ client, clock, log, scope: provider.scope, ...settings.tracker });
+  const sessions = provider.agentSessions ? new LinearSessions({ client, clock, log }) : null;
   const budgetLog = new BudgetLog({ budget: client.budget, clock, log });
   return {
     kind: "linear",
+    ...(sessions === null ? {} : { sessions }),
     tools: [createLinearTool({ client, credentials: account.credentials, mode: provider.toolMode })],
     async fetchIssuesByStates(names, signal) {
       const records = await reads.byStates(names, "refresh", signal);
@@ -129,10 +132,10 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
     },
     fetchImage: (reference, options) => uploads.fetch(reference, options),
     usage: () => client.budget.reading(),
-    close() {
+    async close() {
+      await sessions?.close();
       uploads.close();
       client.close();
-      return Promise.resolve();
     },
   };
 }

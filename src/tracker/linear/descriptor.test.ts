@@ -38,6 +38,7 @@ describe("Linear's settings", () => {
       assignee: null,
       delegate: null,
       toolMode: "scoped",
+      agentSessions: false,
     });
   });
 
@@ -86,6 +87,8 @@ describe("Linear's settings", () => {
     [{ tool: "open" }, /tool: "open" is no map; write it such as \{mode: scoped\}/],
     [{ tool: { mode: "wild" } }, /tool\.mode: "wild" is not a mode; use scoped, open, read/],
     [{ tool: { moed: "open" } }, /tool\.moed: "open" is not a key/],
+    [{ agent_sessions: "yes" }, /agent_sessions: "yes" is neither true nor false/],
+    [{ agent_sessions: true }, /agent_sessions: true needs an application's credential.*use oauth/],
     [{ api_key: KEY, api_key_file: "/x" }, /api_key, api_key_file: exclude each other/],
     [{ oauth: { client_id: "a", secret: "s3cret" } }, /oauth\.secret: is no key; use client_id, client_secret/],
     [{ oauth: { client_secret: "s3cret" } }, /oauth\.client_id: is missing/],

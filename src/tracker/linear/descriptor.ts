@@ -2,7 +2,7 @@
 import type { ProviderInput, TrackerDescriptor } from "../../workflow/tracker-descriptor.ts";
 import { parseCredential } from "./credential-keys.ts";
 import { addressOf, optionalText, refuse } from "./keys.ts";
-import type { LinearProvider, LinearScope, ToolMode } from "./provider.ts";
+import type { LinearCredential, LinearProvider, LinearScope, ToolMode } from "./provider.ts";
 
 const DEFAULT_ENDPOINT = "https://api.linear.app/graphql";
 const ASSIGNEE_VARIABLE = "LINEAR_ASSIGNEE";
@@ -51,6 +51,18 @@ function parseToolMode(input: ProviderInput): ToolMode {
   return mode;
 }
 
+/** A personal key belongs to a person, and only applications have agent sessions. */
+const PERSONAL_PREFIX = "lin_api_";
+
+function parseAgentSessions(input: ProviderInput, credential: LinearCredential): boolean {
+  const value = input.raw["agent_sessions"] ?? false;
+  if (typeof value !== "boolean") throw refuse("agent_sessions", value, "is neither true nor false");
+  if (value && credential.kind === "token" && credential.token.startsWith(PERSONAL_PREFIX)) {
+    throw refuse("agent_sessions", value, "needs an application's credential, and api_key is a person's; use oauth");
+  }
+  return value;
+}
+
 /** Issues of a Linear workspace. */
 export const linearDescriptor: TrackerDescriptor = {
   kind: "linear",
@@ -68,6 +80,7 @@ export const linearDescriptor: TrackerDescriptor = {
     "assignee",
     "delegate",
     "tool",
+    "agent_sessions",
   ],
   flatKeys: ["endpoint", "api_key", "project_slug", "assignee"],
   parseProvider(input) {
@@ -80,6 +93,7 @@ export const linearDescriptor: TrackerDescriptor = {
       assignee: optionalText(input, "assignee") ?? ((input.env[ASSIGNEE_VARIABLE] ?? "").trim() || null),
       delegate: optionalText(input, "delegate"),
       toolMode: parseToolMode(input),
+      agentSessions: parseAgentSessions(input, credential),
     };
     return { provider: { ...provider }, secrets };
   },

@@ -36,6 +36,8 @@ const provider = z.object({
   assignee: z.string().nullable(),
   delegate: z.string().nullable(),
   toolMode: z.enum(["scoped", "open", "read"]),
+  /** Whether runs are shown as agent sessions. */
+  agentSessions: z.boolean(),
 });
 
 export type LinearCredential = z.infer<typeof credential>;

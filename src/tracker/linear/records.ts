@@ -162,6 +162,19 @@ export function readViewerId(data: unknown): string {
   return parsed.data.id;
 }
 
+/** Whether the credential is an application's. */
+export function readIsApp(data: unknown): boolean {
+  return z.object({ app: z.literal(true) }).safeParse(field(data, "viewer")).success;
+}
+
+/** The id of a session that was opened. */
+export function readSessionId(data: unknown): string {
+  const payload = field(data, "agentSessionCreateOnIssue");
+  const parsed = z.object({ agentSession: z.object({ id: filled }) }).safeParse(payload);
+  if (!parsed.success) throw shapeError("agentSessionCreateOnIssue");
+  return parsed.data.agentSession.id;
+}
+
 function field(data: unknown, name: string): unknown {
   const parsed = z.record(z.string(), z.unknown()).safeParse(data);
   return parsed.success ? parsed.data[name] : undefined;

@@ -30,6 +30,33 @@ describe("a webhook delivery", () => {
     expect(verifier().judge(body, sign(body)).kind).toBe("ignore");
   });
 
+  it.each([
+    ["opened by Linear", { action: "created" }, { kind: "session" }],
+    [
+      "in which a person has spoken",
+      { action: "prompted", agentActivity: { signal: null, content: { type: "prompt", body: "go on" } } },
+      { kind: "prompt", text: "go on", isStop: false },
+    ],
+    [
+      "that a person stops",
+      { action: "prompted", agentActivity: { signal: "stop", content: { type: "prompt", body: "Stop" } } },
+      { kind: "prompt", text: "Stop", isStop: true },
+    ],
+    [
+      "with a prompt that can't be read",
+      { action: "prompted", agentActivity: 7 },
+      { kind: "prompt", text: "", isStop: false },
+    ],
+  ])("of a session %s says so", (_what, more, verdict) => {
+    const body = bodyOf({ type: "AgentSessionEvent", agentSession: { id: "s", issueId: "i" }, ...more });
+    expect(verifier().judge(body, sign(body))).toEqual({ ...verdict, sessionId: "s", issueId: "i" });
+  });
+
+  it("of a session about no issue only wakes", () => {
+    const body = bodyOf({ type: "AgentSessionEvent", action: "created", agentSession: { id: "s", issueId: null } });
+    expect(verifier().judge(body, sign(body))).toEqual({ kind: "wake" });
+  });
+
   it("with bytes that are no plain text is judged by its bytes", () => {
     const body = bodyOf({ title: "größer → 🎉" });
     expect(verifier().judge(body, sign(body))).toEqual({ kind: "wake" });

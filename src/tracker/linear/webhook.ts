@@ -5,6 +5,7 @@ import { LinearWebhookClient } from "@linear/sdk/webhooks";
 import { z } from "zod";
 
 import { errorMessage } from "../../domain/errors.ts";
+import { issueId } from "../../domain/ids.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Webhook, WebhookVerdict } from "../port.ts";
 
@@ -14,6 +15,20 @@ const REMEMBER_MS = 180_000;
 const WAKING_TYPES: ReadonlySet<string> = new Set(["Issue", "IssueLabel", "Project", "AgentSessionEvent"]);
 
 const payload = z.object({ type: z.string().catch("") });
+
+/** An event of an agent session: Linear has opened one (`created`), or a person has spoken in it (`prompted`). */
+const sessionEvent = z.object({
+  type: z.literal("AgentSessionEvent"),
+  action: z.enum(["created", "prompted"]),
+  agentSession: z.object({ id: z.string().min(1), issueId: z.string().min(1) }),
+  agentActivity: z
+    .object({
+      signal: z.string().nullable().catch(null),
+      content: z.object({ body: z.string().catch("") }).catch({ body: "" }),
+    })
+    .nullish()
+    .catch(null),
+});
 
 /** Where Linear puts the hex HMAC-SHA256 of the raw body. */
 const SIGNATURE_HEADER = "linear-signature";
@@ -44,7 +59,10 @@ export class WebhookVerifier implements Webhook {
       return { kind: "refuse", why: errorMessage(error) };
     }
     if (this.#isRepeated(body)) return { kind: "ignore", why: "the same body has been accepted before" };
-    const parsed = payload.safeParse(JSON.parse(body.toString("utf8")));
+    const content: unknown = JSON.parse(body.toString("utf8"));
+    const inSession = readSessionEvent(content);
+    if (inSession !== null) return inSession;
+    const parsed = payload.safeParse(content);
     const type = parsed.success ? parsed.data.type : "";
     return WAKING_TYPES.has(type)
       ? { kind: "wake" }
@@ -62,4 +80,15 @@ export class WebhookVerifier implements Webhook {
     this.#seen.set(digest, now);
     return false;
   }
+}
+
+/** Null for anything else, and for sessions that are about no issue. */
+function readSessionEvent(content: unknown): WebhookVerdict | null {
+  const parsed = sessionEvent.safeParse(content);
+  if (!parsed.success) return null;
+  const { action, agentSession, agentActivity } = parsed.data;
+  const about = { sessionId: agentSession.id, issueId: issueId(agentSession.issueId) };
+  if (action === "created") return { kind: "session", ...about };
+  const isStop = agentActivity?.signal === "stop";
+  return { kind: "prompt", ...about, isStop, text: agentActivity?.content.body ?? "" };
 }

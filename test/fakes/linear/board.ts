@@ -8,6 +8,7 @@ import type {
   LabelRow,
   ProjectRow,
   RelationRow,
+  SessionRow,
   StateRow,
   TeamRow,
   UserRow,
@@ -66,6 +67,7 @@ export class Board {
   readonly comments = new Map<string, CommentRow>();
   readonly attachments = new Map<string, AttachmentRow>();
   readonly relations = new Map<string, RelationRow>();
+  readonly sessions = new Map<string, SessionRow>();
   readonly #now: () => number;
   #lastStamp = 0;
   readonly #numbers = new Map<string, number>();
@@ -254,6 +256,13 @@ export class Board {
     if (known !== undefined) return Object.assign(known, { title, updatedAt: at });
     const row: AttachmentRow = { id, issueId: issue, title, url, subtitle: null, createdAt: at, updatedAt: at };
     this.attachments.set(row.id, row);
+    return row;
+  }
+
+  /** As Linear does when the app is mentioned, or when the app asks for it. */
+  openSession(issueId: string): SessionRow {
+    const row: SessionRow = { id: randomUUID(), issueId: this.issue(issueId).id, urls: [], plan: null, activities: [] };
+    this.sessions.set(row.id, row);
     return row;
   }
 

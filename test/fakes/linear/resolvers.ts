@@ -5,6 +5,7 @@ import type { Board, IssuePatch } from "./board.ts";
 import { EntityNotFound, found } from "./board.ts";
 import { ArgumentValidationError, isUuid } from "./filter.ts";
 import type { IssueRow } from "./rows.ts";
+import { sessionMutations } from "./session-resolvers.ts";
 import type { ListArgs, View } from "./views.ts";
 import { ORGANIZATION, Views } from "./views.ts";
 
@@ -202,5 +203,10 @@ function remove(rows: Map<string, unknown>, id: string, entity: string): View {
 /** Mutation fields over one board. */
 export function mutationFields(board: Board): Fields {
   const views = new Views(board);
-  return { ...issueMutations(board, views), ...commentMutations(board, views), ...linkMutations(board, views) };
+  return {
+    ...issueMutations(board, views),
+    ...commentMutations(board, views),
+    ...linkMutations(board, views),
+    ...sessionMutations(board),
+  };
 }

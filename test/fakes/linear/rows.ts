@@ -32,7 +32,7 @@ export interface UserRow {
   readonly id: string;
   readonly name: string;
   readonly email: string;
-  readonly app: boolean;
+  app: boolean;
 }
 
 /** A saved filter. */
@@ -93,4 +93,20 @@ export interface RelationRow {
   readonly issueId: string;
   readonly relatedIssueId: string;
   readonly createdAt: string;
+}
+
+/** What an agent shows of its work on an issue. */
+export interface SessionRow {
+  readonly id: string;
+  readonly issueId: string;
+  urls: readonly { readonly label: string; readonly url: string }[];
+  plan: unknown;
+  readonly activities: ActivityRow[];
+}
+
+/** `content` is one of Linear's kinds: thought, action, elicitation, response, error. */
+export interface ActivityRow {
+  readonly id: string;
+  readonly content: Readonly<Record<string, unknown>>;
+  readonly ephemeral: boolean;
 }
