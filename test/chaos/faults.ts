@@ -6,6 +6,7 @@ import { backupLedger } from "../../src/ledger/maintenance.ts";
 import { DAMAGES, digest, LEDGER_FILES } from "./ledger-damage.ts";
 import type { FaultKind, FaultPlan } from "./plan.ts";
 import { isOfRound, processesOf, sendSignal } from "./processes.ts";
+import { isFinished } from "./scripts.ts";
 import type { World } from "./world.ts";
 
 /** What was done, in words; or that there was nothing to strike; or why this machine doesn't let it be done. */
@@ -16,8 +17,8 @@ export class FaultLoss extends Error {
   override readonly name = "FaultLoss";
 }
 
-/** A round in which no agent starts for so long has none left to start. */
-const LIVE_PATIENCE_MS = 10_000;
+/** On a busy machine the next agent may be that far away. */
+const LIVE_PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 type Fault = (world: World, plan: FaultPlan) => Promise<Strike>;
@@ -31,7 +32,7 @@ async function expectRefusal(world: World, what: string, words: RegExp): Promise
   return line;
 }
 
-/** One of the round's live processes that the journal has under this name, picked by number; null when none comes within some seconds. */
+/** One of the round's live processes that the journal has under this name, picked by number; null when none comes any more. */
 async function pickLive(world: World, name: "launch" | "agent", pick: number): Promise<number | null> {
   const deadline = performance.now() + LIVE_PATIENCE_MS;
   for (;;) {
@@ -39,7 +40,8 @@ async function pickLive(world: World, name: "launch" | "agent", pick: number): P
     const live = [...new Set(pids)].filter((pid) => isOfRound(pid, world.user.root));
     const picked = live[pick % live.length];
     if (picked !== undefined) return picked;
-    if (performance.now() > deadline) return null;
+    const isOver = world.plan.tickets.every(({ id, kind }) => !isFinished(kind) || world.stateOf(id) === "Done");
+    if (isOver || performance.now() > deadline) return null;
     await pause(LOOK_EVERY_MS);
   }
 }

@@ -1,6 +1,6 @@
 /** One round: a board is worked through while faults strike, then everything is looked at. */
+import { setTimeout as pause } from "node:timers/promises";
 import { errorMessage } from "../../src/domain/errors.ts";
-import { until } from "../support/until.ts";
 import { countFigures, findLosses, type Figures, type Loss } from "./checks.ts";
 import { FaultLoss, strike, type Strike } from "./faults.ts";
 import { ledgerAsText, readLedger } from "./ledger-view.ts";
@@ -24,8 +24,11 @@ export interface RoundResult {
   readonly tookMs: number;
 }
 
-/** Many times what a round takes on a machine of its own. */
-const SETTLE_PATIENCE_MS = 120_000;
+/** A round in which nothing is logged and nobody works for so long is stuck: its longest wait is one of seconds. */
+const SILENCE_MS = 180_000;
+/** Forty times what a round takes on an idle machine; one that moves and never ends is given up then. */
+const SETTLE_PATIENCE_MS = 15 * 60_000;
+const LOOK_EVERY_MS = 100;
 
 /** Nothing is left to do: done tickets have no claim and no workspace, and the others wait for a person. */
 function isSettled(world: World): boolean {
@@ -37,6 +40,22 @@ function isSettled(world: World): boolean {
       ? world.stateOf(id) === "Done" && !kept.includes(id) && claims.every(({ ticket }) => ticket !== id)
       : waits.includes(id),
   );
+}
+
+/** A slow machine gets all the time that it needs, as long as something moves. */
+async function settle(world: World): Promise<void> {
+  const startedAt = performance.now();
+  let movedAt = startedAt;
+  let seen = -1;
+  while (!isSettled(world)) {
+    const moved = world.log.length + world.journal().length;
+    const now = performance.now();
+    if (moved !== seen) movedAt = now;
+    seen = moved;
+    if (now - movedAt > SILENCE_MS) throw new Error("nothing moves, and some tickets aren't done");
+    if (now - startedAt > SETTLE_PATIENCE_MS) throw new Error("some tickets are never done");
+    await pause(LOOK_EVERY_MS);
+  }
 }
 
 async function play(world: World, struck: StruckFault[]): Promise<Loss[]> {
@@ -52,7 +71,7 @@ async function play(world: World, struck: StruckFault[]): Promise<Loss[]> {
       if (!(error instanceof FaultLoss)) return losses;
     }
   }
-  await until("every ticket is done or waits for a person", () => isSettled(world), SETTLE_PATIENCE_MS);
+  await settle(world);
   const { code } = await world.stopDaemon("SIGTERM");
   if (code !== 0) losses.push({ kind: "process", text: `the last daemon ended with code ${code ?? "none"}, not 0` });
   return losses;

@@ -22,7 +22,7 @@ export function mountSmallDisk(path: string): SmallDisk | string {
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", `size=${SIZE},mode=0700`, "chaos", path], { stdio: "pipe" });
   } catch (error) {
-    return `a tmpfs can't be mounted here (${errorMessage(error).split("\n").at(-1) ?? ""})`;
+    return `a tmpfs can't be mounted here (${errorMessage(error).trim().split("\n").at(-1) ?? ""})`;
   }
   const filler = join(path, "filler");
   return {

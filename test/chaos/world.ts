@@ -14,9 +14,9 @@ import { mountSmallDisk, type SmallDisk } from "./small-disk.ts";
 const AGENT = resolve(import.meta.dirname, "agent/main.ts");
 const COMPILE_CACHE = resolve(import.meta.dirname, "../../node_modules/.cache/chaos-agent");
 /** A start looks for orphans and ends them, stubborn ones by force; on a busy machine that takes a while. */
-const START_PATIENCE_MS = 60_000;
+const START_PATIENCE_MS = 300_000;
 /** The drain, then the stop ladder of a stubborn agent, several times over. */
-const STOP_PATIENCE_MS = 60_000;
+const STOP_PATIENCE_MS = 300_000;
 const LOOK_EVERY_MS = 3;
 
 /** In the daemon's environment and nowhere else. */
