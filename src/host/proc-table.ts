@@ -68,16 +68,30 @@ function holds(environment: Buffer, assignment: string): boolean {
   return environment.includes(`\0${wanted}`) || environment.subarray(0, wanted.length).equals(Buffer.from(wanted));
 }
 
-function listProcesses(bootId: string): ProcessList {
-  const rows: ProcessRow[] = [];
-  let settled = true;
-  for (const name of readdirSync("/proc")) {
-    const pid = Number(name);
-    if (!Number.isInteger(pid)) continue;
-    const row = readStat(pid, bootId);
-    if (row === null) settled = false;
-    else rows.push(row);
+/** On a busy machine something ends in nearly every look; a few rounds over what is new are enough, and cheap. */
+const MAX_ROUNDS = 5;
+
+/**
+ * A process that ends before it is read may have left a child that wasn't there when the names were read. Only names that are new since are
+ * read in the next round, until none of those has ended meanwhile.
+ */
+function readAll(bootId: string): { readonly rows: readonly ProcessRow[]; readonly settled: boolean } {
+  const rows = new Map<number, ProcessRow>();
+  for (let round = 1; ; round += 1) {
+    let settled = true;
+    for (const name of readdirSync("/proc")) {
+      const pid = Number(name);
+      if (!Number.isInteger(pid) || rows.has(pid)) continue;
+      const row = readStat(pid, bootId);
+      if (row === null) settled = false;
+      else rows.set(pid, row);
+    }
+    if (settled || round === MAX_ROUNDS) return { rows: [...rows.values()], settled };
   }
+}
+
+function listProcesses(bootId: string): ProcessList {
+  const { rows, settled } = readAll(bootId);
   const environments = new Map<number, Buffer | null>();
   return {
     rows,
