@@ -11,6 +11,8 @@ import { z } from "zod";
 import { makeTempDir, type TempDir } from "../../test/support/temp-dir.ts";
 
 const LOG = resolve(import.meta.dirname, "log.ts");
+/** Compiled code of the project: what these processes do is small beside their start. */
+const COMPILE_CACHE = resolve(import.meta.dirname, "../../node_modules/.cache/node-compile");
 const RECORD = z.record(z.string(), z.unknown());
 
 let dir: TempDir;
@@ -37,7 +39,8 @@ async function start(
      const turn = () => new Promise((resolve) => setImmediate(resolve));
      ${body}`,
   );
-  return spawn(process.execPath, [program], { stdio: ["ignore", "pipe", stderr] }) as ChildProcessByStdio<
+  const env = { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE };
+  return spawn(process.execPath, [program], { env, stdio: ["ignore", "pipe", stderr] }) as ChildProcessByStdio<
     null,
     Readable,
     null

@@ -36,13 +36,6 @@ async function untilChecked(my: TestDaemon): Promise<AgentPart> {
 }
 
 describe("the look at the agent at start", () => {
-  it("shows version, login and sandbox, and stops nothing where all is well", async () => {
-    await using my = await TestDaemon.make();
-    await startWith(my, {});
-    expect(await untilChecked(my)).toMatchObject({ login: { state: "ok" }, sandbox: { state: "ok" } });
-    expect(my.snapshot().paused).toEqual([]);
-  });
-
   it("pauses dispatch with one alert when the login is missing, and a login that is there at the next start is tried at once", async () => {
     await using my = await TestDaemon.make();
     await startWith(my, { on_send: [NO_LOGIN] });
@@ -60,7 +53,7 @@ describe("the look at the agent at start", () => {
     await my.until("the pause is over", ({ paused }) => paused.length === 0);
   });
 
-  it("warns of a sandbox that can't run, with the mend, and lets tickets go", async () => {
+  it("warns of a sandbox that can't run, with the mend, lets tickets go, and looks again when the agent's settings change", async () => {
     await using my = await TestDaemon.make();
     await my.writeTicket("ENG-1");
     await startWith(my, { on_send: [NO_SANDBOX] });
@@ -70,6 +63,17 @@ describe("the look at the agent at start", () => {
     });
     expect(my.logged("the agent's sandbox doesn't work here; its commands will fail")).toHaveLength(1);
     await my.untilRunsEnded("ENG-1");
+
+    // Made again when the agent's settings change: now all is well.
+    await my.writeScript({});
+    await my.writeWorkflow();
+    await until("the new agent was looked at", () => agentOf(my).sandbox.state !== "broken");
+    expect(agentOf(my)).toMatchObject({
+      version: expect.any(String),
+      login: { state: "ok" },
+      sandbox: { state: "ok", message: "a sandboxed command runs" },
+    });
+    expect(my.snapshot().paused).toEqual([]);
   });
 
   it("says unknown of an agent that has no such methods, and starts all the same", async () => {
@@ -80,16 +84,6 @@ describe("the look at the agent at start", () => {
     await startWith(my, { on_request: methods.map((method) => ({ ...refuse, method })) });
     expect(await untilChecked(my)).toMatchObject({ login: { state: "unknown" }, sandbox: { state: "unknown" } });
     await my.untilRunsEnded("ENG-1");
-  });
-
-  it("is made again when the agent's settings change", async () => {
-    await using my = await TestDaemon.make();
-    await startWith(my, { on_send: [NO_SANDBOX] });
-    expect((await untilChecked(my)).sandbox.state).toBe("broken");
-    await my.writeScript({});
-    await my.writeWorkflow();
-    await until("the new agent was looked at", () => agentOf(my).sandbox.state !== "broken");
-    expect(agentOf(my).sandbox).toEqual({ state: "ok", message: "a sandboxed command runs" });
   });
 
   it("ends with the daemon, whatever the agent does", async () => {

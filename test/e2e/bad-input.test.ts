@@ -2,6 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { runProgram } from "../support/program.ts";
 import { filesBelow, makeSurroundings, processesBelow, type Surroundings } from "./command-line.ts";
 
 const BOARD = "tracker: { kind: local, provider: { path: ./board } }";
@@ -88,17 +89,36 @@ async function makeUser(workflow: string | null): Promise<Surroundings> {
   return user;
 }
 
-// Most of the time goes into starting processes, so several are started at once.
-describe.concurrent("a daemon that can't start", () => {
+// Both again in processes of their own; the cases below share this one, which costs a tenth.
+test.concurrent("a daemon that can't start is one line, exit code 1 and nothing else, to a shell too", async () => {
+  await using user = await makeUser(settings(BOARD, "codex: { command: no-such-agent --serve }"));
+  const before = await filesBelow(user.root);
+  const { code, signal, stdout, stderr } = await user.run([]);
+  expect(stderr).toMatch(/^symphony: [^\n]*no-such-agent[^\n]*\n$/);
+  expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" });
+  expect(await filesBelow(user.root)).toEqual(before);
+});
+
+test.concurrent("a command line that can't be understood is one line and exit code 2, to a shell too", async () => {
+  await using user = await makeSurroundings();
+  const { code, stdout, stderr } = await user.run(["--nope"]);
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringMatching(/^symphony: .*--nope/),
+  });
+});
+
+describe("a daemon that can't start", () => {
   test.each(MISTAKES)(
     "says what is wrong with $name in one line, exits with 1 and leaves nothing",
     async ({ file, args = [], says }) => {
       await using user = await makeUser(file);
       const before = await filesBelow(user.root);
-      const { code, signal, stdout, stderr } = await user.run(args);
+      const { code, stdout, stderr } = await runProgram(user, args);
       expect(stderr).toMatch(/^symphony: [^\n]+\n$/);
       for (const text of says) expect(stderr).toContain(text);
-      expect({ code, signal, stdout }).toEqual({ code: 1, signal: null, stdout: "" });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
       expect(await filesBelow(user.root)).toEqual(before);
       expect(processesBelow(user.root)).toEqual([]);
     },
@@ -108,7 +128,7 @@ describe.concurrent("a daemon that can't start", () => {
     await using user = await makeUser(
       settings(BOARD, AGENT, "polling: { interval_ms: soon }", "agent: { max_turns: 0 }"),
     );
-    const { code, stderr } = await user.run([]);
+    const { code, stderr } = await runProgram(user, []);
     expect(code).toBe(1);
     expect(stderr.trimEnd().split("\n")).toEqual([
       expect.stringMatching(/^symphony: .*polling\.interval_ms/),
@@ -117,14 +137,14 @@ describe.concurrent("a daemon that can't start", () => {
   });
 });
 
-describe.concurrent("a command line that can't be understood", () => {
+describe("a command line that can't be understood", () => {
   test.each([
     [["--nope"], "--nope"],
     [["usage", "--by", "year"], "--by"],
     [["one.md", "two.md"], "too many arguments"],
   ])("%j is a usage error: one line, exit code 2", async (args, says) => {
     await using user = await makeSurroundings();
-    const { code, stdout, stderr } = await user.run(args);
+    const { code, stdout, stderr } = await runProgram(user, args);
     expect(stderr).toMatch(/^symphony: [^\n]+\n$/);
     expect(stderr).toContain(says);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -134,7 +154,7 @@ describe.concurrent("a command line that can't be understood", () => {
 describe("a report without a ledger", () => {
   test("usage says where it looked and exits with 1", async () => {
     await using user = await makeSurroundings();
-    const { code, stdout, stderr } = await user.run(["usage", "--state-dir", "nowhere", "--json"]);
+    const { code, stdout, stderr } = await runProgram(user, ["usage", "--state-dir", "nowhere", "--json"]);
     expect(stderr).toMatch(/^symphony: [^\n]*nowhere\/ledger\.db[^\n]*\n$/);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
     expect(await filesBelow(user.root)).toEqual(["home", "tmp", "work"]);

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../support/until.ts";
-import { MOVE_TO_DONE, run, runsIn, stateOf, writeBoard } from "./board.ts";
+import { MOVE_TO_DONE, run, runsIn, stateOf, statusIn, writeBoard } from "./board.ts";
 import { makeSurroundings, processesBelow, type RunningCommand, type Surroundings } from "./command-line.ts";
 
 /** 450 tokens that count: the uncached input and the output. */
@@ -19,8 +19,8 @@ interface Status {
   readonly budget: Readonly<Record<string, unknown>>;
 }
 
-async function status(user: Surroundings): Promise<Status> {
-  return JSON.parse((await user.run(["status", "--json"])).stdout) as Status;
+async function status({ dir }: Surroundings): Promise<Status> {
+  return (await statusIn(dir)) as Status;
 }
 
 /** Cuts the daemon off, and starts the next one. */
@@ -45,7 +45,8 @@ test.concurrent(
     const daemon = user.start([]);
     await daemon.says('"msg":"issue blocked"');
     const spent = "budget.tokens_per_issue is spent: 900 of 800 tokens (uncached input and output)";
-    expect((await status(user)).blocked).toMatchObject([{ why: "budget", message: spent }]);
+    const shown = JSON.parse((await user.run(["status", "--json"])).stdout) as Status;
+    expect(shown.blocked).toMatchObject([{ why: "budget", message: spent }]);
     expect(runsIn(dir)).toMatchObject([{ outcome: "failed", class: "budget", error: spent, turns: 1 }]);
     expect(processesBelow(join(dir, "workspaces"))).toEqual([]);
     const usage = JSON.parse((await user.run(["usage", "--json"])).stdout) as { total: { usd: number } };
