@@ -34,7 +34,8 @@ function restoreClaim(draft: Draft, env: Env, claim: Claim): void {
         changed: null,
       },
     });
-    // The person who stopped it was told so.
+    // The person who stopped it was told so. It is known first, so that a release deletes its row.
+    draft.setClaim(id, claim, { memoryOnly: true });
     if (settleOperatorsStop(draft, env, claim)) return;
     wait(draft, claim, { why: "recovered", attempt: claim.attempt, dueAt: null, error: null });
     const { runId, threadId } = claim;

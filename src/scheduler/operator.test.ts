@@ -25,6 +25,7 @@ describe("an operator's stop", () => {
     before.operate({ kind, issueId });
     const driver = before.restart();
     expect(driver.claim(issue)).toBeUndefined();
+    expect(driver.store.load().claims.size).toBe(0);
     const unbound = driver.change?.facts.some((fact) => fact.kind === "thread_unbound");
     expect(unbound).toBe(kind === "reset");
     driver.dispatch(issue);
