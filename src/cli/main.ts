@@ -83,6 +83,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
   addReports(program, done);
   addLedger(program, done);
   addControls(program, done);
+  addWork(program, done);
   addDemo(program, done);
   addSetup(program, done);
   addProtocol(program, done);
@@ -163,6 +164,23 @@ async function ledgerPath({
   const { findStateDirectory } = await import("../workflow/state-directory.ts");
   const { stateFiles } = await import("../ledger/state-files.ts");
   return stateFiles(findStateDirectory(workflow, { flag: stateDir, env: process.env })).ledger;
+}
+
+function addWork(program: Command, done: (exitCode: number) => void): void {
+  program
+    .command("work")
+    .description("work one ticket in the foreground: 0 done, 1 failed, 3 blocked")
+    .argument("<issue>", "its identifier")
+    .argument("[workflow]", "path of the workflow file", "./WORKFLOW.md")
+    .option("--state-dir <dir>", "the state directory itself, whatever the workflow says")
+    .addOption(new Option("--log-level <level>", "what is logged on stderr").choices(LOG_LEVELS).default("warn"))
+    .option("--json", "progress on stderr, and one JSON object as the answer")
+    .action(async (issue: string, workflow: string, _options, command: Command) => {
+      const { stateDir = null, json = false } = nearestOptions(command);
+      const logLevel = command.opts<Given>().logLevel ?? "warn";
+      const { work } = await import("./work.ts");
+      done(await work({ issue, workflowPath: resolve(workflow), stateDir, logLevel, json }));
+    });
 }
 
 function addDemo(program: Command, done: (exitCode: number) => void): void {

@@ -43,6 +43,8 @@ export interface OrchestratorLedger extends RunJournal, EventJournal {
 }
 
 export interface OrchestratorDeps {
+  /** The identifier of the one ticket that is started; all are where it isn't given. */
+  readonly only?: string | null;
   readonly clock: Clock;
   readonly log: Log;
   readonly ledger: OrchestratorLedger;
@@ -137,7 +139,7 @@ export class Orchestrator implements Service {
     await reapOrphans(this.#deps);
     await removePictures(this.#deps.picturesDir);
     const durable = ledger.loadState();
-    this.#loop.post({ kind: "boot", durable });
+    this.#loop.post({ kind: "boot", durable, only: this.#deps.only ?? null });
     const early = this.#early ?? [];
     this.#early = null;
     for (const event of early) this.#loop.post(event);

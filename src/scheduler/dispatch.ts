@@ -9,7 +9,7 @@ import type { ReadFailure } from "./events.ts";
 import { compareIssues } from "./order.ts";
 import { dispatchGate, letsThrough, markProbe, pauseForThrottle } from "./pauses.ts";
 import { Slots } from "./slots.ts";
-import type { Env } from "./state.ts";
+import { isMeant, type Env, type State } from "./state.ts";
 import { freshIdle, release, settleUnroutable, startRun } from "./transitions.ts";
 
 /** The specification's words for a ticket that waits for a slot. */
@@ -24,7 +24,7 @@ interface Contender {
 export function serve(draft: Draft, env: Env): void {
   const gate = dispatchGate(draft.state, env.now);
   if (gate === "closed") return;
-  const contenders = listContenders(draft, env.now);
+  const contenders = listContenders(draft.state, env.now);
   if (contenders.length === 0) return;
   const slots = new Slots(draft.state, env.settings);
   if (!slots.anyFree) return contenders.forEach((contender) => noteSlotWait(draft, contender.waiter));
@@ -48,15 +48,15 @@ export function serve(draft: Draft, env: Env): void {
   draft.effect({ kind: "refresh", check, ids: chosen });
 }
 
-/** Due waiters first: the sort is stable, so they win a tie. */
-function listContenders(draft: Draft, now: number): Contender[] {
+/** Who wants a slot now. Due waiters first: the sort is stable, so they win a tie. */
+export function listContenders(state: State, now: number): Contender[] {
   const contenders: Contender[] = [];
-  for (const claim of draft.state.claims.values()) {
-    if (claim.kind !== "waiting" || claim.check !== null) continue;
+  for (const claim of state.claims.values()) {
+    if (claim.kind !== "waiting" || claim.check !== null || !isMeant(state, claim.issue)) continue;
     if (claim.dueAt === null || claim.dueAt <= now) contenders.push({ issue: claim.issue, waiter: claim });
   }
-  for (const issue of draft.state.backlog) {
-    if (!draft.state.claims.has(issue.id)) contenders.push({ issue, waiter: null });
+  for (const issue of state.backlog) {
+    if (!state.claims.has(issue.id) && isMeant(state, issue)) contenders.push({ issue, waiter: null });
   }
   return contenders;
 }

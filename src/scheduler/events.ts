@@ -54,7 +54,12 @@ export type OperatorResult =
 
 export type Event =
   /** The first event: what the ledger held. Processes of earlier runs are gone by now. */
-  | { readonly kind: "boot"; readonly durable: DurableState }
+  | {
+      readonly kind: "boot";
+      readonly durable: DurableState;
+      /** The identifier of the one ticket that is started; what is claimed besides keeps its claim and waits. Not given: all are. */
+      readonly only?: string | null;
+    }
   /** Timers were late by `ms`: the process was stopped, or the machine suspended. */
   | { readonly kind: "stood_still"; readonly ms: number }
   /** Something may be due at `env.now`. A stale fire finds nothing due, and so does nothing. */

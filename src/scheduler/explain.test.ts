@@ -167,3 +167,16 @@ it("a free ticket with every gate open is ready, and dispatch agrees: the next s
   expect(driver.effect("refresh")?.ids).toEqual([ISSUE.id]);
   expect(closed(driver)).toEqual([]);
 });
+
+it("a daemon for one ticket starts that one alone, and says so of the others", () => {
+  const driver = new SchedulerDriver();
+  const durable = { claims: new Map(), workspaces: new Map(), pauses: new Map() };
+  driver.send({ kind: "boot", durable, only: "eng-1" });
+  const other = makeIssue("ENG-2", { priority: 1 });
+  driver.tick([ISSUE, other]);
+  expect(driver.effect("refresh")?.ids).toEqual([ISSUE.id]);
+  expect(ask(driver, other).verdict).toBe("held");
+  expect(closed(driver, other)).toEqual([
+    { gate: "only", pass: false, value: "the daemon was started for eng-1 alone", mend: expect.any(String) },
+  ]);
+});

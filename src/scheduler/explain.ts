@@ -3,14 +3,16 @@ import type { Claim, Pause, PauseKind } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Settings } from "../domain/settings.ts";
+import { listContenders } from "./dispatch.ts";
 import { blankFields, ISSUE_GATES, openBlockers, passesGate, waitsForBlocker, type IssueGate } from "./eligibility.ts";
 import { compareIssues } from "./order.ts";
 import { holds } from "./pauses.ts";
 import { holdsSlot, Slots } from "./slots.ts";
-import type { State } from "./state.ts";
+import { isMeant, type State } from "./state.ts";
 
 /** What stands between a ticket and its start. */
-export type Gate = IssueGate | "tracker" | "listed" | "claim" | "mode" | `pause_${PauseKind}` | "slot" | "state_slot";
+export type Gate =
+  IssueGate | "tracker" | "listed" | "claim" | "mode" | "only" | `pause_${PauseKind}` | "slot" | "state_slot";
 
 /** One gate and how the ticket fares at it. */
 export interface GateReport {
@@ -52,6 +54,7 @@ export function explain(asked: Explained): Explanation {
     ...ISSUE_GATES.map((gate) => issueGate(gate, asked)),
     claimGate(asked, claim),
     modeGate(asked),
+    ...onlyGate(asked),
     ...PAUSES.map((kind) => pauseGate(kind, asked)),
     ...slotGates(asked, claim),
   ];
@@ -180,6 +183,13 @@ function modeGate({ state: { mode } }: Explained): GateReport {
   return report("mode", mode === "running", `the daemon is ${mode}`, mend);
 }
 
+/** Only where the daemon was started for one ticket. */
+function onlyGate({ state, issue }: Explained): readonly GateReport[] {
+  if (state.only === null) return [];
+  const value = `the daemon was started for ${state.only} alone`;
+  return [report("only", isMeant(state, issue), value, "start a daemon for all tickets: symphony WORKFLOW.md")];
+}
+
 function pauseGate(kind: PauseKind, { state, now, issue }: Explained): GateReport {
   const pause = state.pauses.get(kind);
   const gate: Gate = `pause_${kind}`;
@@ -230,11 +240,9 @@ function slotGates({ state, settings, issue, now }: Explained, claim: Claim | un
   return [all, report("state_slot", ownsOne || ofState.used < ofState.cap, value, mend)];
 }
 
-/** Due waiters and fresh candidates that dispatch would serve before this ticket. */
+/** Those that dispatch would serve before this ticket. */
 function countAhead(state: State, issue: Issue, now: number): number {
-  const due = [...state.claims.values()].filter(
-    (claim) => claim.kind === "waiting" && claim.check === null && (claim.dueAt === null || claim.dueAt <= now),
-  );
-  const contenders = [...due.map((claim) => claim.issue), ...state.backlog];
-  return contenders.filter((other) => other.id !== issue.id && compareIssues(other, issue) < 0).length;
+  return listContenders(state, now).filter(
+    ({ issue: other }) => other.id !== issue.id && compareIssues(other, issue) < 0,
+  ).length;
 }

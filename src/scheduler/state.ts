@@ -29,6 +29,8 @@ export interface State {
   readonly candidates: readonly Issue[];
   readonly tracker: TrackerHealth;
   readonly mode: Mode;
+  /** The identifier of the one ticket that this daemon is for; null: it works on all. */
+  readonly only: string | null;
   readonly nextPollAt: number;
   /** When the newest poll was started; 0 = none yet. */
   readonly polledAt: number;
@@ -65,6 +67,7 @@ export function initialState(): State {
     candidates: [],
     tracker: { lastOkAt: null, lastError: null, failures: 0, seen: 0, eligible: 0 },
     mode: "running",
+    only: null,
     nextPollAt: 0,
     polledAt: 0,
     wokenAt: null,
@@ -74,4 +77,9 @@ export function initialState(): State {
     generation: 0,
     sweep: 0,
   };
+}
+
+/** Whether this daemon is for this ticket. */
+export function isMeant(state: State, issue: Issue): boolean {
+  return state.only === null || state.only.toLowerCase() === issue.identifier.toLowerCase();
 }
