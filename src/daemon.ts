@@ -17,6 +17,7 @@ import type { Clock } from "./lib/clock.ts";
 import type { SecretLog } from "./lib/log.ts";
 import { Redactor } from "./lib/redact.ts";
 import type { Service } from "./lib/service.ts";
+import { Notifier } from "./orchestrator/notify/notifier.ts";
 import { Orchestrator } from "./orchestrator/orchestrator.ts";
 import { SessionMirror } from "./orchestrator/session-mirror.ts";
 import { takeSessionEvent } from "./orchestrator/session-prompts.ts";
@@ -49,6 +50,7 @@ export interface DaemonOptions {
 
 interface Built {
   readonly orchestrator: Orchestrator;
+  readonly notifier: Notifier;
   readonly server: ApiServer;
   readonly files: StateFiles;
   readonly settings: Settings;
@@ -96,6 +98,7 @@ export class Daemon implements Service {
     await using unwind = new AsyncDisposableStack();
     const started = await build(this.#options, unwind);
     await started.orchestrator.start();
+    await started.notifier.start();
     this.#started = { ...started, cleanup: unwind.move() };
   }
 
@@ -140,7 +143,7 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
   await admit(settings);
   await checkAgentCommand(createLocalHost({ log, clock }), settings, env);
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
-  const orchestrator = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
+  const { orchestrator, notifier } = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
   const server = await serveApi(options, { orchestrator, files, settings, workflow, trackers }, unwind);
   // Never taken off: ends of runs are shown while the orchestrator stops, too.
   orchestrator.observe(
@@ -151,7 +154,7 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
       redact: (text) => redactor.text(text),
     }),
   );
-  return { orchestrator, files, settings, server };
+  return { orchestrator, notifier, files, settings, server };
 }
 
 interface Parts {
@@ -166,7 +169,7 @@ async function buildOrchestrator(
   { clock, log, env, version, only = null }: DaemonOptions,
   { workflow, trackers, files, redactor }: Parts,
   unwind: AsyncDisposableStack,
-): Promise<Orchestrator> {
+): Promise<Pick<Built, "orchestrator" | "notifier">> {
   const { settings } = workflow.current();
   unwind.use(lockDaemon(files, settings.workflowPath));
   const redact = (text: string): string => redactor.text(text);
@@ -184,8 +187,12 @@ async function buildOrchestrator(
   unwind.defer(() => backend.close());
   const parts = { ledger, host, workspaces, backend, trackers, workflow, only };
   const orchestrator = new Orchestrator({ clock, log, redact, picturesDir: files.pictures, ...parts });
+  const now = { settings: () => workflow.current().settings, state: () => orchestrator.state };
+  const notifier = new Notifier({ clock, log, redact, ...now });
+  orchestrator.observe({ changed: () => notifier.changed() });
+  unwind.defer(() => notifier.stop());
   unwind.defer(() => orchestrator.stop());
-  return orchestrator;
+  return { orchestrator, notifier };
 }
 
 /** The control socket always, TCP where a port is set: `--port` wins over `server.port`. */

@@ -105,7 +105,11 @@ export interface Settings {
     readonly webhooks: { readonly linear: { readonly secret: string | null } };
   };
   readonly shutdown: { readonly drainMs: number };
-  readonly notify: { readonly webhooks: readonly string[] };
+  readonly notify: {
+    readonly webhooks: readonly string[];
+    /** Signs what is sent; null = unsigned. */
+    readonly secret: string | null;
+  };
   readonly log: { readonly file: string | null; readonly maxBytes: number | null; readonly keep: number | null };
   /** Values that must never be logged, stored or handed to a child, with the environment names they may arrive by. */
   readonly secrets: readonly Secret[];

@@ -99,7 +99,7 @@ export function makeSettings(overrides: SettingsOverrides = {}): Settings {
     state: { dir: null },
     server: { port: null, host: null, tokenFile: null, openRefresh: false, webhooks: { linear: { secret: null } } },
     shutdown: { drainMs: 30_000 },
-    notify: { webhooks: [] },
+    notify: { webhooks: [], secret: null },
     log: { file: null, maxBytes: null, keep: null },
     secrets: [],
     ...overrides.rest,

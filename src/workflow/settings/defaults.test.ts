@@ -76,7 +76,7 @@ test("a file that names only its tracker gets every documented default", () => {
     state: { dir: null },
     server: { port: null, host: null, tokenFile: null, openRefresh: false, webhooks: { linear: { secret: null } } },
     shutdown: { drainMs: 30_000 },
-    notify: { webhooks: [] },
+    notify: { webhooks: [], secret: null },
     log: { file: null, maxBytes: null, keep: null },
     secrets: [],
   });
@@ -152,6 +152,7 @@ test("the file's keys are these and no others", () => {
     "server.webhooks.linear.secret",
     "shutdown.drain_ms",
     "notify.webhooks",
+    "notify.secret",
     "log.file",
     "log.max_bytes",
     "log.keep",

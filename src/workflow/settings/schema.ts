@@ -101,6 +101,7 @@ export const workflowSchema = section({
         error: "is not a list; write it such as [https://hooks.example.com/symphony]",
       })
       .default([]),
+    secret: text("write a reference such as $NOTIFY_SECRET").nullable().default(null),
   }).prefault({}),
   log: section({
     file: path("./symphony.log").nullable().default(null),

@@ -116,6 +116,7 @@ function ownSecrets(values: WorkflowValues, from: ReadonlyMap<string, string>): 
   return [
     ...secret(values.server.webhooks.linear.secret, ["server", "webhooks", "linear", "secret"]),
     ...hooks.flatMap(({ value, key }) => secret(value, key)),
+    ...secret(values.notify.secret, ["notify", "secret"]),
   ];
 }
 
@@ -176,7 +177,7 @@ export function toSettings(values: WorkflowValues, base: SettingsBase, context: 
     state: { dir: pathValue(values.state.dir, ["state", "dir"], context) },
     server: serverSettings(values.server, context),
     shutdown: { drainMs: values.shutdown.drain_ms },
-    notify: { webhooks: values.notify.webhooks },
+    notify: values.notify,
     log: {
       file: pathValue(values.log.file, ["log", "file"], context),
       maxBytes: values.log.max_bytes,
