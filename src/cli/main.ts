@@ -1,9 +1,10 @@
 /** The command line: what `symphony` and its commands take. Each command's own file is loaded only when it is asked for. */
 import { resolve } from "node:path";
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { LogLevel } from "../lib/log.ts";
 import { parseDuration } from "./duration.ts";
+import type { Shell } from "./completion.ts";
 import { addControls } from "./control-commands.ts";
 import { daemonCommand, nearestOptions, positiveCount, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
@@ -87,6 +88,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
   addDemo(program, done);
   addSetup(program, done);
   addProtocol(program, done);
+  addCompletion(program, done);
   return program;
 }
 
@@ -206,6 +208,18 @@ function span(text: string): number {
   const spanMs = parseDuration(text);
   if (spanMs === null) throw new InvalidArgumentError("It must be hours, days or weeks: 12h, 30d, 8w.");
   return spanMs;
+}
+
+function addCompletion(program: Command, done: (exitCode: number) => void): void {
+  program
+    .command("completion")
+    .description("a script that completes commands and options in your shell")
+    .addArgument(new Argument("<shell>", "which one").choices(["bash", "zsh", "fish"] satisfies readonly Shell[]))
+    .action(async (shell: Shell) => {
+      const { completionScript } = await import("./completion.ts");
+      process.stdout.write(completionScript(program, shell));
+      done(EXIT.done);
+    });
 }
 
 function addProtocol(program: Command, done: (exitCode: number) => void): void {
