@@ -120,6 +120,15 @@ describe("while the ledger can't be written", () => {
     expect([...store.load().claims.values()]).toMatchObject([{ stopping: { why: "operator_stop" } }]);
   });
 
+  it("deadlines have their timer again when an event, not the next try, was what could be written", async () => {
+    breakLedger();
+    isDown = false;
+    say();
+    expect(loop.ledgerError).toBeNull();
+    await clock.advance(settings.codex.stallTimeoutMs + 2000);
+    expect(of("stop_run")[0]).toMatchObject({ why: "stalled" });
+  });
+
   it("a run that ended of it costs no attempt, and is taken up after ten seconds", async () => {
     const { runId } = running();
     const outcome = failed("ledger", "disk full");

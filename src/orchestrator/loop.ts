@@ -113,6 +113,8 @@ export class Loop {
     } catch (error) {
       return this.#holdBack(held, effects, error);
     }
+    // The timer of a retry only tries again; what is due needs its own.
+    if (this.#ledgerError !== null) this.#disarm();
     this.#ledgerError = null;
     this.#state = state;
     this.#checkInvariants();
@@ -181,7 +183,8 @@ export class Loop {
   #arm(at: number, fire: () => void): void {
     const { clock } = this.#deps;
     this.#disarm();
-    this.#armedFor = at;
+    // What is overdue already fires now: it isn't late because nothing could fire.
+    this.#armedFor = Math.max(at, clock.now());
     this.#timer = clock.setTimer(at - clock.now(), () => {
       this.#timer = null;
       fire();

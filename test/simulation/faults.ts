@@ -18,6 +18,8 @@ export interface Faults {
   readonly ledgerFailures: boolean;
   readonly operators: boolean;
   readonly budgets: boolean;
+  readonly questions: boolean;
+  readonly standstills: boolean;
 }
 
 export const ALL_FAULTS: Faults = {
@@ -38,6 +40,8 @@ export const ALL_FAULTS: Faults = {
   ledgerFailures: true,
   operators: true,
   budgets: true,
+  questions: true,
+  standstills: true,
 };
 
 export const FAULT_NAMES = Object.keys(ALL_FAULTS) as readonly (keyof Faults)[];

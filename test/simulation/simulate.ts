@@ -55,7 +55,9 @@ function play(world: World, day: Day): void {
   if (day.faults.people) every(world, 7 * MINUTE, noiseEndsAt, () => world.board.meddle(day.faults));
   if (day.faults.reloads) every(world, 90 * MINUTE, noiseEndsAt, () => reload(world));
   if (day.faults.ledgerFailures) every(world, 180 * MINUTE, noiseEndsAt, () => breakLedger(world));
-  if (day.faults.operators) every(world, 30 * MINUTE, noiseEndsAt, () => operate(world));
+  if (day.faults.operators) every(world, 12 * MINUTE, noiseEndsAt, () => operate(world));
+  if (day.faults.questions) every(world, 25 * MINUTE, noiseEndsAt, () => answer(world));
+  if (day.faults.standstills) every(world, 300 * MINUTE, noiseEndsAt, () => standStill(world));
   if (day.faults.budgets) every(world, 200 * MINUTE, noiseEndsAt, () => spend(world));
   if (day.faults.restarts) every(world, 240 * MINUTE, noiseEndsAt, () => restart(world));
   while (world.step(noiseEndsAt));
@@ -90,7 +92,7 @@ function calmDown(world: World): void {
   world.board.calm();
   // A daemon that is down right now gets the same when it is back; an operator's pause outlives it.
   every(world, 10 * MINUTE, Number.MAX_SAFE_INTEGER, () => {
-    world.post({ kind: "operator", command: { kind: "resume" } });
+    world.operate({ kind: "resume" });
     for (const claim of world.state.claims.values()) if (claim.kind === "blocked") retry(world, claim.issue.id);
     for (const issue of world.board.issues.values()) {
       if (issue.state === "Human Review") world.board.update(issue.id, { state: "Done" });
@@ -99,7 +101,7 @@ function calmDown(world: World): void {
 }
 
 function retry(world: World, issueId: IssueId): void {
-  world.post({ kind: "operator", command: { kind: "retry", issueId } });
+  world.operate({ kind: "retry", issueId });
 }
 
 function reload(world: World): void {
@@ -128,11 +130,13 @@ function breakLedger(world: World): void {
 }
 
 function operate(world: World): void {
-  const ids = [...world.board.issues.keys()];
-  if (ids.length === 0) return;
-  const issueId = world.rng.pick(ids);
+  const all = [...world.board.issues.keys()];
+  if (all.length === 0) return;
+  const claimed = [...world.state.claims.keys()];
+  const issueId = world.rng.pick(claimed.length > 0 && world.rng.chance(0.8) ? claimed : all);
   const commands: readonly OperatorCommand[] = [
     { kind: "pause" },
+    { kind: "resume" },
     { kind: "resume" },
     { kind: "resume" },
     { kind: "refresh" },
@@ -140,8 +144,27 @@ function operate(world: World): void {
     { kind: "retry", issueId },
     { kind: "release", issueId },
     { kind: "reset", issueId },
+    { kind: "steer", issueId, text: "go left" },
+    { kind: "steer", issueId, text: "go right" },
+    { kind: "interrupt", issueId },
+    { kind: "compact", issueId },
+    { kind: "drain" },
   ];
-  world.post({ kind: "operator", command: world.rng.pick(commands) });
+  world.operate(world.rng.pick(commands));
+}
+
+function standStill(world: World): void {
+  world.standStill(world.rng.int(MINUTE, 2 * HOUR));
+}
+
+/** Somebody looks at what is asked, answers some of it, and now and then something that was asked long ago. */
+function answer(world: World): void {
+  const claims = [...world.state.claims.values()];
+  const asked = claims.flatMap((claim) => ("question" in claim && claim.question !== null ? [claim.question.id] : []));
+  const accept = world.rng.chance(0.7);
+  for (const questionId of [...asked, "run-0.q1"]) {
+    if (world.rng.chance(0.6)) world.operate({ kind: "answer", questionId, answer: { accept, text: null } });
+  }
 }
 
 /** A run's budget is spent, or the day's; somebody may raise the day's limit later. */

@@ -12,6 +12,7 @@ export class VirtualClock implements Clock {
   readonly #heap: Entry[] = [];
   #now: number;
   #order = 0;
+  #stoodStillMs = 0;
 
   constructor(startAt: number) {
     this.#now = startAt;
@@ -35,12 +36,23 @@ export class VirtualClock implements Clock {
     throw new Error("nothing in the simulation sleeps");
   }
 
+  /** Time passes in which nothing happens: whatever falls due meanwhile comes late. */
+  jump(ms: number): void {
+    this.#now += ms;
+    this.#stoodStillMs += ms;
+  }
+
+  /** The time without the jumps: what a process that was stopped has lived through. */
+  lived(): number {
+    return this.#now - this.#stoodStillMs;
+  }
+
   /** Runs the next entry that is due by `until`; false when there is none. */
   step(until: number): boolean {
     for (let entry = this.#heap[0]; entry !== undefined && entry.at <= until; entry = this.#heap[0]) {
       this.#pop();
       if (entry.cancelled) continue;
-      this.#now = entry.at;
+      this.#now = Math.max(this.#now, entry.at);
       entry.fire();
       return true;
     }

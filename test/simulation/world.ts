@@ -5,9 +5,10 @@ import type { IssueId, RunId } from "../../src/domain/ids.ts";
 import { normalizeState, type Issue } from "../../src/domain/issue.ts";
 import type { Settings } from "../../src/domain/settings.ts";
 import { Loop } from "../../src/orchestrator/loop.ts";
+import { operate } from "../../src/orchestrator/operate.ts";
 import type { Effect } from "../../src/scheduler/effects.ts";
 import { isTerminal, startGate } from "../../src/scheduler/eligibility.ts";
-import type { Event } from "../../src/scheduler/events.ts";
+import type { Event, OperatorCommand } from "../../src/scheduler/events.ts";
 import { dispatchGate } from "../../src/scheduler/pauses.ts";
 import { Slots } from "../../src/scheduler/slots.ts";
 import type { State } from "../../src/scheduler/state.ts";
@@ -16,6 +17,7 @@ import { DurableStore } from "./durable-store.ts";
 import type { Faults } from "./faults.ts";
 import { ModelAgent, type AgentWorld, type StartRun } from "./model-agent.ts";
 import { inStates, ModelBoard, type Answer } from "./model-board.ts";
+import { Promises } from "./promises.ts";
 import { Rng } from "./rng.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -44,6 +46,9 @@ export class World implements AgentWorld {
   #ledgerDown = false;
   readonly #agents = new Map<RunId, ModelAgent>();
   readonly #waitingSince = new Map<IssueId, number>();
+  readonly #promises = new Promises();
+  /** The next event is decided together with others: a standstill that has yet to be noticed, or what waited for the ledger. */
+  #hasCompany = false;
 
   constructor(seed: number, faults: Faults) {
     this.rng = new Rng(seed);
@@ -83,6 +88,31 @@ export class World implements AgentWorld {
 
   setLedgerDown(down: boolean): void {
     this.#ledgerDown = down;
+  }
+
+  lived(): number {
+    return this.clock.lived();
+  }
+
+  /** The machine is suspended for a while: nothing happens, and everything comes late. */
+  standStill(ms: number): void {
+    this.#note(`standstill of ${ms} ms`);
+    this.clock.jump(ms);
+    this.#hasCompany = true;
+    this.#waitingSince.clear();
+  }
+
+  /** A person's command, through the daemon's own front. */
+  operate(command: OperatorCommand): void {
+    if (!this.#alive) return;
+    this.events += 1;
+    const before = this.#loop.state;
+    const { accepted } = operate(this.#loop, command);
+    this.#note(`command ${command.kind}: ${accepted ? "accepted" : "refused"}`);
+    if (!this.#alive) return;
+    if (accepted && this.#loop.ledgerError === null) this.#promises.accepted(command, this.state, this.board.issues);
+    this.#check({ kind: "operator", command }, before);
+    if (this.#faults.crashes && this.rng.chance(0.1)) this.crash("after a command");
   }
 
   /** Lets the next thing happen, if it is due by `until`; false when nothing is. */
@@ -178,11 +208,26 @@ export class World implements AgentWorld {
       case "finish_run":
         return this.#agents.get(effect.runId)?.finish(effect.why);
       case "stop_run":
-        return this.#agents.get(effect.runId)?.stop(effect.why);
+        return this.#stopRun(effect);
+      case "deliver":
+        return this.#agents.get(effect.runId)?.deliver(effect.message);
+      case "answer_question":
+        return this.#agents.get(effect.runId)?.answer(effect.questionId);
+      case "interrupt_turn":
+        return this.#agents.get(effect.runId)?.interrupt();
       case "clean":
         return this.#clean(effect, report);
       default:
     }
+  }
+
+  #stopRun({ runId, why }: Extract<Effect, { kind: "stop_run" }>): void {
+    const agent = this.#agents.get(runId);
+    const silentMs = agent === undefined ? Infinity : this.clock.lived() - agent.spokeAt;
+    if (why === "stalled" && silentMs < this.#settings.codex.stallTimeoutMs) {
+      throw new Breach(`${runId} counts as stalled after a silence of ${silentMs} ms`);
+    }
+    agent?.stop(why);
   }
 
   #poll(effect: Extract<Effect, { kind: "poll" }>, report: (event: Event) => void): void {
@@ -206,6 +251,9 @@ export class World implements AgentWorld {
     if (spent?.until !== undefined && spent.until !== null && spent.until > this.clock.now()) {
       throw new Breach(`${effect.issue.identifier} started though the day's budget is spent`);
     }
+    if (this.state.mode !== "running") throw new Breach(`${effect.issue.identifier} started while draining`);
+    const broken = this.#promises.brokenByStart(effect, this.board.issues);
+    if (broken !== null) throw new Breach(broken);
     const running = [...this.#agents.values()];
     if (running.some((other) => other.start.issue.id === effect.issue.id)) {
       throw new Breach(`two runs of ${effect.issue.identifier}`);
@@ -245,8 +293,14 @@ export class World implements AgentWorld {
 
   #check(event: Event, before: State): void {
     if (this.#loop.breaches > 0) throw new Breach("an invariant of the state is broken");
-    if (this.#loop.ledgerError !== null) return;
+    if (this.#loop.ledgerError !== null) {
+      this.#hasCompany = true;
+      return;
+    }
     this.#checkRuns(event, before);
+    if (event.kind === "run_took" && this.state !== before) this.#promises.taken(event.itemId);
+    const broken = this.#promises.broken(this.state);
+    if (broken !== null) throw new Breach(broken);
     this.#checkStarvation();
   }
 
@@ -259,7 +313,10 @@ export class World implements AgentWorld {
       if (!this.#agents.has(claim.runId)) throw new Breach(`${claim.issue.identifier} is running without a run`);
     }
     if (running !== this.#agents.size) throw new Breach(`${this.#agents.size} runs for ${running} running claims`);
-    if (!("runId" in event)) return;
+    const hadCompany = this.#hasCompany;
+    // A refused command decides nothing, so what it would have company with is still to come.
+    if (this.state !== before) this.#hasCompany = false;
+    if (hadCompany || !("runId" in event)) return;
     const known = [...before.claims.values()].some((claim) => claim.kind === "running" && claim.runId === event.runId);
     if (!known && this.state.claims !== before.claims) throw new Breach(`${event.kind} of an old run changed a claim`);
   }
