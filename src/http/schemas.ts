@@ -253,7 +253,7 @@ export const runDetailSchema = runSchema.extend({
 });
 
 /** One event, in lists and in the stream. */
-export const eventSchema = z.looseObject({
+const eventSchema = z.looseObject({
   sequence: z.number().describe("rises, with gaps"),
   run_id: text,
   issue_id: text,

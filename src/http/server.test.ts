@@ -110,6 +110,7 @@ describe("the API", () => {
     ["GET", "/api/v1/issues/ENG-1/stop", "POST"],
     ["POST", "/api/v1/issues/ENG-1/explain", "GET"],
     ["GET", "/api/v1/pause", "POST"],
+    ["POST", "/api/v1/stream", "GET"],
   ])("answers 405 to %s %s", async (method, path, allow) => {
     const answer = await ask(path, { method, headers: { authorization: `Bearer ${token}` } });
     expect([answer.status, errorCode(answer), answer.headers.allow]).toEqual([405, "method_not_allowed", allow]);
@@ -149,6 +150,23 @@ describe("the API", () => {
     expect([answer.status, errorCode(answer)]).toEqual([403, "forbidden"]);
   });
 
+  it("takes a body as JSON alone, which no page of another site can send unasked", async () => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "text/plain" };
+    const plain = await ask("/api/v1/pause", { method: "POST", headers, body: "{}" });
+    expect([plain.status, errorCode(plain)]).toEqual([415, "unsupported_media_type"]);
+    const broken = { ...headers, "content-type": "application/json; charset=utf-8" };
+    const answer = await ask("/api/v1/pause", { method: "POST", headers: broken, body: "{" });
+    expect([answer.status, errorCode(answer)]).toEqual([400, "bad_request"]);
+  });
+
+  it.each(["pause", "issues/ENG-1/stop", "issues/ENG-1/steer", "questions/q/answer"])(
+    "wants the token for %s over TCP, and looks at nothing without it",
+    async (path) => {
+      const answer = await ask(`/api/v1/${path}`, { method: "POST" });
+      expect([answer.status, errorCode(answer)]).toEqual([401, "unauthorized"]);
+    },
+  );
+
   it("refuses a body that is too large", async () => {
     const headers = { authorization: `Bearer ${token}` };
     expect((await ask("/api/v1/refresh", { method: "POST", headers, body: "x".repeat(300_000) })).status).toBe(413);
@@ -172,7 +190,9 @@ it("with server.open_refresh, a loopback refresh needs no token", async () => {
 
 it("bound to every address, everything needs the token", async () => {
   await start({ host: "0.0.0.0" });
-  expect((await ask("/api/v1/state")).status).toBe(401);
+  for (const path of ["state", "stream", "openapi.json", "runs"]) {
+    expect((await ask(`/api/v1/${path}`)).status).toBe(401);
+  }
   expect((await ask("/api/v1/state", { headers: { authorization: `Bearer ${token}`, host: "box.lan" } })).status).toBe(
     200,
   );
