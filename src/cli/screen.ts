@@ -7,6 +7,8 @@ const LEAVE = "\u001b[?25h\u001b[?1049l";
 const HOME = "\u001b[H";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
+const UNKNOWN_ROWS = 24;
+const UNKNOWN_COLUMNS = 80;
 const CTRL_C = "\u0003";
 
 /** Something that can be painted on. */
@@ -22,7 +24,9 @@ export class Screen implements Disposable {
 
   /** Lines that are safe for a terminal; the last one stays at the bottom, whatever else has to give way. */
   paint(lines: readonly string[], bottom: string): void {
-    const { rows, columns } = this.#paper;
+    // A terminal that doesn't know its size says 0.
+    const rows = this.#paper.rows || UNKNOWN_ROWS;
+    const columns = this.#paper.columns || UNKNOWN_COLUMNS;
     const room = Math.max(0, rows - 1);
     const more = lines.length - room;
     const shown = more <= 0 ? lines : [...lines.slice(0, room - 1), `... and ${more + 1} lines more`];

@@ -77,3 +77,14 @@ it("ages go on between two snapshots, and a daemon that has gone is named while 
   expect(written.at(-1)).toContain("read 1 min 05 s ago");
   expect(written.at(-1)).toContain("no daemon runs here; q ends");
 });
+
+it("a terminal that doesn't know its size is taken for one of 80 by 24", () => {
+  const { paper, written } = makePaper(0, 0);
+  const clock = new ManualClock();
+  const page = new StatusPage(clock);
+  page.see({ snapshot: snapshot(clock, 1) });
+  page.paint(new Screen(paper));
+  const lines = stripVTControlCharacters(written.at(-1) ?? "").split("\r\n");
+  expect([lines.length, lines.at(-1)]).toEqual([24, "q ends"]);
+  expect(lines[1]).toMatch(/^ENG-1 +Todo +turn/);
+});
