@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeBoard } from "../e2e/board.ts";
 import { makeSurroundings, type Surroundings } from "../e2e/command-line.ts";
+import { runProgram } from "../support/program.ts";
 
 let user: Surroundings;
 
@@ -39,7 +40,7 @@ describe("17.7 Command line and lifecycle", () => {
 
   it("a missing file is one line and exit 1", async () => {
     for (const args of [[], ["nowhere/WORKFLOW.md"]]) {
-      const { code, stdout, stderr } = await user.run(args);
+      const { code, stdout, stderr } = await runProgram(user, args);
       expect([code, stdout, stderr.trimEnd().split("\n").length]).toEqual([1, "", 1]);
       expect(stderr).toContain(args[0] ?? "WORKFLOW.md");
     }
@@ -48,7 +49,7 @@ describe("17.7 Command line and lifecycle", () => {
   it("a failed start is one line and exit 1", async () => {
     const workflow = join(user.dir, "WORKFLOW.md");
     await writeFile(workflow, "---\ntracker: { kind: trello }\n---\nWork.\n");
-    const { code, stderr } = await user.run([workflow]);
+    const { code, stderr } = await runProgram(user, [workflow]);
     expect([code, stderr.trimEnd().split("\n").length]).toEqual([1, 1]);
     expect(stderr).toContain("trello");
   });
@@ -81,7 +82,7 @@ describe("17.7 Command line and lifecycle", () => {
     const workflow = await board(user.dir);
     const first = user.start([workflow]);
     await first.says("daemon started");
-    const { code, stderr } = await user.run([workflow]);
+    const { code, stderr } = await runProgram(user, [workflow]);
     expect(code).toBe(1);
     expect(stderr).toContain(`pid ${first.pid}`);
     first.kill("SIGTERM");
