@@ -217,6 +217,7 @@ async function serveApi(
       orchestrator,
       ledger: reader,
       clock: options.clock,
+      version: options.version,
       settings: () => workflow.current().settings,
     }),
     log: options.log,

@@ -102,6 +102,8 @@ export interface Settings {
     readonly host: string | null;
     readonly tokenFile: string | null;
     readonly openRefresh: boolean;
+    /** Whether `/api/v1/metrics` answers. */
+    readonly metrics: boolean;
     readonly webhooks: { readonly linear: { readonly secret: string | null } };
   };
   readonly shutdown: { readonly drainMs: number };

@@ -61,6 +61,25 @@ function found<T>(run: T | null, id: string): T {
   throw new ApiError(404, "run_not_found", `there is no run ${id}; /api/v1/runs lists them`);
 }
 
+/** For a Prometheus server. Its format is no JSON, so the route is written out. */
+const metricsRoute: Route = {
+  method: "get",
+  path: "/api/v1/metrics",
+  summary: "Figures in Prometheus' text format; 404 where `server.metrics` is off",
+  query: null,
+  body: null,
+  status: 200,
+  answer: z.string(),
+  mediaType: "text/plain",
+  async handle({ context, view }) {
+    const text = await view.metrics();
+    if (text === null) {
+      throw new ApiError(404, "not_found", "metrics are off; set server.metrics: true in the workflow file");
+    }
+    return context.body(text, 200, { "content-type": "text/plain; version=0.0.4; charset=utf-8" });
+  },
+};
+
 /** Fixed names come before the issue by its bare identifier: they win over tickets that happen to be called the same. */
 export const readRoutes: readonly Route[] = [
   get({
@@ -167,6 +186,7 @@ export const readRoutes: readonly Route[] = [
       return readiness.ready ? readiness : context.json(readiness, 503);
     },
   }),
+  metricsRoute,
 ];
 
 /** The issue by its bare identifier (section 13.7); registered last. */

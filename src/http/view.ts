@@ -7,6 +7,7 @@ import type { Clock } from "../lib/clock.ts";
 import { explanationJson, findKnownIssue, issuesJson, questionsJson, type Seen } from "../orchestrator/issue-lists.ts";
 import type { Orchestrator } from "../orchestrator/orchestrator.ts";
 import type { OperatorCommand, OperatorResult } from "../scheduler/events.ts";
+import { Metrics } from "./metrics.ts";
 import { StreamHub } from "./stream-hub.ts";
 import { healthOf, readinessOf, type Health, type Readiness } from "./health.ts";
 
@@ -37,6 +38,8 @@ export interface DaemonView {
   readonly ledger: Pick<LedgerReader, "runs" | "run" | "events" | "issues" | "days">;
   /** Server-sent events after one that the reader has; null where there are too many readers. */
   openStream(after: number | null): ReadableStream<Uint8Array> | null;
+  /** In Prometheus' text format; null where `server.metrics` is off. */
+  metrics(): Promise<string> | null;
   health(): Health;
   readiness(): Readiness;
   /** Claimed, listed, or known from earlier runs; null for any other. */
@@ -49,13 +52,15 @@ export interface ViewDeps {
   readonly orchestrator: Orchestrator;
   readonly ledger: LedgerReader;
   readonly clock: Clock;
+  readonly version: string;
   /** Those in force. */
   settings(): Settings;
 }
 
 /** The view of a running daemon. */
-export function daemonView({ orchestrator, ledger, clock, settings }: ViewDeps): DaemonView {
+export function daemonView({ orchestrator, ledger, clock, version, settings }: ViewDeps): DaemonView {
   const seen = (): Seen => ({ state: orchestrator.state, settings: settings(), now: clock.now() });
+  const metrics = new Metrics({ orchestrator, ledger, version, settings });
   const hub = new StreamHub({
     clock,
     snapshot: () => orchestrator.snapshot(),
@@ -71,6 +76,7 @@ export function daemonView({ orchestrator, ledger, clock, settings }: ViewDeps):
     usage: (by) => ({ ...ledger.usage({ by, prices: settings().budget.prices }) }),
     ledger,
     openStream: (after) => hub.open(after),
+    metrics: () => (settings().server.metrics ? metrics.text() : null),
     health: () => healthOf(orchestrator.snapshot()),
     readiness: () => readinessOf(orchestrator.snapshot()),
     issueId(identifier) {

@@ -66,3 +66,23 @@ function durationsOf(spans: readonly Span[]): DurationsJson | null {
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
   return sorted.length === 0 ? null : { median: at(0.5), p90: at(0.9), max: at(1) };
 }
+
+/** Runs that have ended, by outcome, over the ledger's whole life. */
+export interface OutcomeCount {
+  readonly outcome: Exclude<RunFilter, "running">;
+  readonly runs: number;
+}
+
+/** Every outcome is there. */
+export function countEnded(db: Connection): readonly OutcomeCount[] {
+  const sql = "SELECT outcome, count(*) AS runs FROM runs WHERE ended_at IS NOT NULL GROUP BY outcome";
+  const counts = new Map(
+    db
+      .prepare<[], { outcome: string; runs: number }>(sql)
+      .all()
+      .map((row) => [row.outcome, row.runs]),
+  );
+  return RUN_OUTCOMES.flatMap((outcome) =>
+    outcome === "running" ? [] : [{ outcome, runs: counts.get(outcome) ?? 0 }],
+  );
+}

@@ -1,7 +1,7 @@
 /** The ledger's reading side: what `runs`, `usage` and the API answer, beside a running daemon or without one. */
 import type { IssueId } from "../domain/ids.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
-import { listDays, type DayJson } from "./daily.ts";
+import { countEnded, listDays, type DayJson, type OutcomeCount } from "./daily.ts";
 import { findDamage, openExisting, type Connection } from "./database.ts";
 import { listEvents, type EventEntryJson, type EventsQuery } from "./event-list.ts";
 import { guarded } from "./failure.ts";
@@ -44,6 +44,8 @@ export interface LedgerReader {
   questions(query?: QuestionsQuery): readonly QuestionJson[];
   /** Outcomes and durations by UTC day, oldest first; `days` includes today. */
   days(days: number): readonly DayJson[];
+  /** Ended runs by outcome, over its whole life. */
+  outcomes(): readonly OutcomeCount[];
   usage(query: UsageQuery): UsageJson;
   /** Newest last; `limit` defaults to 50. */
   recentEvents(issueId: IssueId, limit?: number): readonly EventJson[];
@@ -85,6 +87,7 @@ export function openLedgerReader(path: string, clock: Clock = systemClock): Ledg
     issues: (query = {}) => read(() => listIssues(db, query)),
     questions: (query = {}) => read(() => listQuestions(db, query)),
     days: (days) => read(() => listDays(db, days, clock.now())),
+    outcomes: () => read(() => countEnded(db)),
     usage: (query) => read(() => sumUsage(db, query, clock.now())),
     recentEvents: (issueId, limit = RECENT_EVENTS) => read(() => recentEvents(db, issueId, limit)),
     issueByIdentifier: (identifier) => read(() => issueByIdentifier(db, identifier)),

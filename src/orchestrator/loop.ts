@@ -1,5 +1,6 @@
 /** The one place where scheduling state moves: dequeue events, reduce, commit, run effects. Nothing awaits in between. */
 import { randomInt } from "node:crypto";
+import { channel } from "node:diagnostics_channel";
 import type { DurableChange } from "../domain/claim.ts";
 import { errorMessage } from "../domain/errors.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -27,6 +28,9 @@ export interface LoopDeps {
   /** Fresh randomness for a decision; 32 bits, unsigned. */
   seed?(): number;
 }
+
+/** For tracers: each event with the effects that it had, once they are committed (docs/operating.md). */
+const events = channel("symphony:event");
 
 /** How long a ledger that can't be written is left alone before the queued events are tried again. */
 const COMMIT_RETRY_MS = 1000;
@@ -100,6 +104,7 @@ export class Loop {
     const batch = this.#ledgerError === null ? held : [...held, this.#stamp({ kind: "timer" })];
     const changes: DurableChange[] = [];
     const effects: Effect[] = [];
+    const traced: { readonly event: Event; readonly effects: readonly Effect[] }[] = [];
     let state = this.#state;
     const settings = this.#deps.settings();
     for (const { event, now, seed } of batch) {
@@ -107,6 +112,7 @@ export class Loop {
       state = decision.state;
       if (decision.change !== null) changes.push(decision.change);
       effects.push(...decision.effects);
+      if (events.hasSubscribers) traced.push({ event, effects: decision.effects });
     }
     try {
       if (changes.length > 0) this.#deps.commit(mergeChanges(changes));
@@ -118,6 +124,7 @@ export class Loop {
     this.#ledgerError = null;
     this.#state = state;
     this.#checkInvariants();
+    for (const trace of traced) events.publish(trace);
     for (const effect of effects) this.#deps.perform(effect);
     this.#armTimer();
     this.#deps.changed();

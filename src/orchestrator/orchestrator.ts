@@ -1,4 +1,5 @@
 /** The orchestrator as a service: boots from the ledger, keeps loop, effects and runs together, and stops in order. */
+import { channel } from "node:diagnostics_channel";
 import type { AgentBackend } from "../agent/port.ts";
 import { removePictures } from "../agent/pictures/gather.ts";
 import type { RunJournal } from "../agent/run-port.ts";
@@ -64,6 +65,9 @@ export interface Observer {
   changed?(): void;
   agentEvent?(runId: RunId, issueId: IssueId, event: AgentEvent): void;
 }
+
+/** For tracers: what agents do (docs/operating.md). */
+const agentEvents = channel("symphony:agent");
 
 export class Orchestrator implements Service {
   readonly #deps: OrchestratorDeps;
@@ -230,6 +234,7 @@ export class Orchestrator implements Service {
 
   #onAgentEvent(runId: RunId, issueId: IssueId, event: AgentEvent): void {
     this.#agentEvents.take(runId, issueId, event);
+    if (agentEvents.hasSubscribers) agentEvents.publish({ runId, issueId, event });
     for (const observer of this.#observers) observer.agentEvent?.(runId, issueId, event);
   }
 }

@@ -23,6 +23,7 @@ export function fakeView(given: Partial<DaemonView> = {}): DaemonView {
     },
     openStream: unasked("stream"),
     usage: unasked("usage"),
+    metrics: unasked("metrics"),
     health: unasked("health"),
     readiness: unasked("readiness"),
     issueId: () => null,

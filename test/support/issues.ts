@@ -97,7 +97,7 @@ export function makeSettings(overrides: SettingsOverrides = {}): Settings {
       prices: {},
     },
     state: { dir: null },
-    server: { port: null, host: null, tokenFile: null, openRefresh: false, webhooks: { linear: { secret: null } } },
+    server: { port: null, host: null, tokenFile: null, openRefresh: false, metrics: false, webhooks: { linear: { secret: null } } },
     shutdown: { drainMs: 30_000 },
     notify: { webhooks: [], secret: null },
     log: { file: null, maxBytes: null, keep: null },

@@ -63,6 +63,7 @@ const serverSchema = section({
   host: text("write an address such as 127.0.0.1").nullable().default(null),
   token_file: path("./server-token").nullable().default(null),
   open_refresh: flag().default(false),
+  metrics: flag().default(false),
   webhooks: section({
     linear: section({
       secret: text("write a reference such as $LINEAR_WEBHOOK_SECRET").nullable().default(null),

@@ -143,6 +143,7 @@ function serverSettings(server: WorkflowValues["server"], context: MappingContex
     host: server.host,
     tokenFile: pathValue(server.token_file, ["server", "token_file"], context),
     openRefresh: server.open_refresh,
+    metrics: server.metrics,
     webhooks: server.webhooks,
   };
 }

@@ -51,7 +51,7 @@ budget:
    prices: {gpt-x: {input: 1.25, cached_input: 0.1, output: 10}, gpt-y: {input: 2, output: 8}}}
 state: {dir: /srv/state}
 server:
-  {port: 0, host: 0.0.0.0, token_file: token, open_refresh: true, webhooks: {linear: {secret: $HOOK}}}
+  {port: 0, host: 0.0.0.0, token_file: token, open_refresh: true, metrics: true, webhooks: {linear: {secret: $HOOK}}}
 shutdown: {drain_ms: 0}
 notify: {webhooks: ["https://a.example/x", $SINK]}
 log: {file: /var/log/s.log, max_bytes: 10, keep: 2}`,
@@ -113,6 +113,7 @@ log: {file: /var/log/s.log, max_bytes: 10, keep: 2}`,
       host: "0.0.0.0",
       tokenFile: `${dir.path}/token`,
       openRefresh: true,
+      metrics: true,
       webhooks: { linear: { secret: "hook-secret" } },
     },
     shutdown: { drainMs: 0 },
