@@ -19,6 +19,7 @@ const LINEAR = {
   assignee: null,
   delegate: null,
   toolMode: "scoped",
+  agentSessions: false,
 };
 
 test("a board is one scope by whatever link it is reached, and one that is gone keeps its name", async () => {
