@@ -90,7 +90,8 @@ async function readBounded(response: Response, maxBytes: number): Promise<Uint8A
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop ends the transfer.
-  for await (const chunk of response.body ?? []) {
+  const body: AsyncIterable<Uint8Array> | null = response.body;
+  for await (const chunk of body ?? []) {
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge();
     chunks.push(chunk);
