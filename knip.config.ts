@@ -12,7 +12,9 @@ const config: KnipConfig = {
   ],
   project: ["**/*.{ts,mjs}"],
   // Programs of the system that are run by name.
-  ignoreBinaries: ["mkfifo", "mount", "umount"],
+  ignoreBinaries: ["mkfifo", "mount", "umount", "systemd-notify"],
+  // Started by scripts/check-deploy.ts, in a way that can't be seen.
+  ignoreDependencies: ["publint"],
   // A type beside the function that takes it is documentation, whether or not somebody else names it.
   ignoreExportsUsedInFile: { interface: true, type: true },
 };

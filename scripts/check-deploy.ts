@@ -29,7 +29,12 @@ interface Started {
 }
 
 function run(cwd: string, env: NodeJS.ProcessEnv, command: string, ...args: readonly string[]): Started {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd, env, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    cwd,
+    env,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
   const output = [error?.message, stdout, stderr].filter((part) => part !== undefined).join("\n");
   return { status, stdout, stderr, output };
 }
@@ -86,7 +91,7 @@ function checkPackage(dir: string): void {
   const packed = run(root, env, "npm", "pack", "--silent", "--pack-destination", dir);
   report("npm pack", problemsOf(packed));
   const archive = join(dir, packed.stdout.trim().split("\n").at(-1) ?? "");
-  report("publint", problemsOf(run(root, process.env, join(root, "node_modules/.bin/publint"), archive, "--strict")));
+  report("publint", problemsOf(run(root, process.env, "publint", archive, "--strict")));
   const place = join(dir, "empty");
   mkdirSync(place);
   // Without a manifest npm would look for one in the folders above.

@@ -179,7 +179,7 @@ export type StopWish =
   StopReason | { readonly why: Extract<StopReason, "budget" | "day_budget">; readonly detail: string };
 
 /** What a person has asked for holds over a crash; every other stop would come again by itself. */
-export function isOperators(why: StopReason): boolean {
+function isOperators(why: StopReason): boolean {
   return why === "operator_stop" || why === "operator_release" || why === "operator_reset";
 }
 

@@ -6,7 +6,13 @@ import type { Resolved } from "../references.ts";
 import { workflowSchema, type WorkflowValues } from "./schema.ts";
 
 /** Where secrets may stand: their values are in no message. */
-const SECRET_KEYS: readonly string[] = ["codex.env", "notify.secret", "notify.webhooks", "server.webhooks", "tracker.provider"];
+const SECRET_KEYS: readonly string[] = [
+  "codex.env",
+  "notify.secret",
+  "notify.webhooks",
+  "server.webhooks",
+  "tracker.provider",
+];
 
 function mayShow(path: KeyPath): boolean {
   const key = keyText(path);
