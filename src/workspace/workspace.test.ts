@@ -63,10 +63,10 @@ describe("making a workspace", () => {
 
   it("removes it when after_create takes too long, with everything that the hook started", async () => {
     const afterCreate = 'bash -c \'trap "" TERM; echo $$ > "$D/pid"; while :; do sleep 1; done\' & wait';
-    const settings = fixture.settingsWith({ afterCreate, timeoutMs: 1_000 });
+    const settings = fixture.settingsWith({ afterCreate, timeoutMs: 3_000 });
     await expect(fixture.prepare(ISSUE, { settings })).rejects.toMatchObject({
       code: "hook_timeout",
-      message: expect.stringContaining("hooks.timeout_ms (1000 ms)"),
+      message: expect.stringContaining("hooks.timeout_ms (3000 ms)"),
     });
     expect(await isRunning(await pidFrom(join(dir, "pid")))).toBe(false);
     expect(existsSync(join(root, "ENG-7"))).toBe(false);

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { execa } from "execa";
 import { describe, expect, test } from "vitest";
 import { simulatedAgentCommand } from "../../src/agent/simulated/command.ts";
+import { runProgram } from "../support/program.ts";
 import { until } from "../support/until.ts";
 import { makeSurroundings, processesBelow, type Surroundings } from "./command-line.ts";
 
@@ -103,11 +104,13 @@ describe("the README", () => {
       .map(([line = ""]) => line)
       .filter((line) => line.startsWith("symphony"));
     expect(rows.length).toBeGreaterThanOrEqual(7);
-    for (const line of rows) {
-      const command = /^symphony (\w+)/.exec(line)?.[1];
-      const { code, stdout } = await user.run([...(command === undefined ? [] : [command]), "--help"]);
-      expect(code).toBe(0);
-      for (const [option] of line.matchAll(/--[a-z-]+/g)) expect(stdout).toContain(option);
+    // A row may name several commands, each with its own options; `ledger check` is a command of a command.
+    for (const [, name = "", rest = ""] of rows.flatMap((row) => [
+      ...row.matchAll(/(?:^|, )(?:symphony )?([a-z]*(?: check| prune| backup)?)([^,]*)/g),
+    ])) {
+      const { code, stdout } = await runProgram(user, [...name.split(" ").filter((word) => word !== ""), "--help"]);
+      expect([name, code]).toEqual([name, 0]);
+      for (const [option] of rest.matchAll(/--[a-z-]+/g)) expect(stdout).toContain(option);
     }
   });
 

@@ -263,7 +263,7 @@ export class ModelAgent {
     return {
       kind: "needs_input",
       question: {
-        id: "q",
+        id: `${this.start.runId}.refused`,
         kind: "command",
         summary: "May I?",
         subject: null,
