@@ -116,11 +116,8 @@ workspace:
   root: ./workspaces
 hooks:
   after_create: |
-    set -e
-    git clone --quiet ../../repository .
-    git config user.name "Simulated agent"
-    git config user.email agent@demo.invalid
-    git config commit.gpgsign false
+    git clone --quiet --config user.name="Simulated agent" --config user.email=agent@demo.invalid \\
+      --config commit.gpgsign=false --config maintenance.auto=false ../../repository .
 agent:
   max_concurrent_agents: 3
   # A failed try waits 10 s by default; a demo shouldn't.

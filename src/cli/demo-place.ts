@@ -141,6 +141,8 @@ async function makeRepository(path: string): Promise<void> {
   const git = execa({ cwd: path, env: environmentWithoutGit(process.env), extendEnv: false, stdin: "ignore" });
   try {
     await git`git init --quiet --initial-branch=main`;
+    // Nothing to tidy up after six pushes.
+    await git`git config receive.autogc false`;
     await git`git add --all`;
     await git`git ${IDENTITY} commit --quiet --message ${"A program that greets"}`;
   } catch (error) {
