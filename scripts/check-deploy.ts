@@ -1,6 +1,6 @@
 /** `npm run check:deploy`: what can be proved of package, image and unit on a machine without a Docker engine; says what it doesn't prove. */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { aptPackages, composeProblems, dockerfileProblems, unitProblems } from "./deploy-files.ts";
@@ -47,18 +47,26 @@ function has(program: string): boolean {
   return spawnSync("sh", ["-c", 'command -v "$1"', "sh", program]).status === 0;
 }
 
+/** Without them apt-cache knows only what is installed. */
+function hasPackageLists(): boolean {
+  const lists = "/var/lib/apt/lists";
+  return has("apt-cache") && existsSync(lists) && readdirSync(lists).some((name) => /_Packages(\.\w+)?$/.test(name));
+}
+
 function checkFiles(): void {
   const read = (name: string): string => readFileSync(join(root, "docker", name), "utf8");
   const dockerfile = read("Dockerfile");
   report("docker/Dockerfile", dockerfileProblems(root, dockerfile, TESTED_CODEX));
   report("docker/compose.yaml", composeProblems(root, read("compose.yaml"), DRAIN_MS));
   report("docker/symphony.service", unitProblems(read("symphony.service"), DRAIN_MS));
-  if (has("apt-cache")) {
+  if (hasPackageLists()) {
     const missing = aptPackages(dockerfile).filter(
       (name) => run(root, process.env, "apt-cache", "show", name).status !== 0,
     );
     report("the image's Debian packages exist", missing);
-  } else unproved.push("that the image's Debian packages exist (no apt-cache)");
+  } else {
+    unproved.push("that the image's Debian packages exist (no lists of packages here; apt-get update fetches them)");
+  }
 }
 
 /** The unit as systemd reads it, with a program that exists in the place of the installed one. */
