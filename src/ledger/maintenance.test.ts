@@ -80,7 +80,7 @@ describe("check", () => {
     expect(checkLedger(place.path)).toEqual(["1 rows refer to rows that are gone"]);
     hand.exec("DELETE FROM turns WHERE run_id = 'nobody'; INSERT INTO pauses VALUES ('auth', 1, NULL, '{}')");
     hand.close();
-    expect(() => checkLedger(place.path)).toThrow(/row auth of table pauses/);
+    expect(checkLedger(place.path)).toEqual([expect.stringMatching(/row auth of table pauses/)]);
   });
 
   test("finds damage inside the file", async () => {

@@ -1,4 +1,5 @@
 /** Looking after a ledger from outside: a copy of it, a check of it, and letting old details go. */
+import { errorMessage } from "../domain/errors.ts";
 import { systemClock } from "../lib/clock.ts";
 import { prepareClaimRows } from "./claims.ts";
 import { copyDatabase, findAllDamage, openExisting, type Connection } from "./database.ts";
@@ -20,9 +21,12 @@ export function backupLedger(path: string, target: string): void {
 export function checkLedger(path: string): readonly string[] {
   const db = openExisting(path, { readonly: true });
   try {
-    const damage = guarded(path, "checking", () => findAllDamage(db));
+    const damage = findAllDamage(db);
     if (damage.length === 0) prepareClaimRows(db, (text) => text).load();
     return damage;
+  } catch (error) {
+    // So damaged that it can't even be read through, or a row that no start could take.
+    return [errorMessage(error)];
   } finally {
     db.close();
   }
