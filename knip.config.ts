@@ -6,11 +6,12 @@ const config: KnipConfig = {
   entry: [
     "src/cli/bin.ts",
     "src/agent/simulated/main.ts",
+    "src/dashboard/main.tsx",
     "{test,bench}/**/main.ts",
     "test/fakes/*.ts",
     "scripts/*.{ts,mjs}",
   ],
-  project: ["**/*.{ts,mjs}"],
+  project: ["**/*.{ts,tsx,mjs}"],
   // Programs of the system that are run by name.
   ignoreBinaries: ["mkfifo", "mount", "umount", "systemd-notify"],
   // Started by scripts/check-deploy.ts, in a way that can't be seen.

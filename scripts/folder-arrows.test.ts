@@ -78,6 +78,24 @@ const DEEP: readonly Sample[] = [
   { file: "src/host/upward.test.ts", source: importing("../http/subject.ts"), rule: IMPORTS },
 ];
 
+const DASHBOARD: readonly Sample[] = [
+  { file: "src/http/page.ts", source: importing("../dashboard/subject.ts"), rule: IMPORTS },
+  { file: "src/cli/page.ts", source: importing("../dashboard/subject.ts"), rule: IMPORTS },
+  { file: "src/dashboard/types.ts", source: importing("../http/subject.ts"), rule: null },
+  {
+    file: "src/dashboard/values.tsx",
+    source: `import { subject } from "../http/subject.ts";\nexport const mine = subject;\n`,
+    rule: IMPORTS,
+  },
+  { file: "src/dashboard/domain.ts", source: importing("../domain/subject.ts"), rule: IMPORTS },
+  {
+    file: "src/dashboard/node.ts",
+    source: `import { readFileSync } from "node:fs";\nexport const mine = readFileSync;\n`,
+    rule: IMPORTS,
+  },
+  { file: "src/dashboard/timer.ts", source: "setTimeout(() => undefined, 1);\n", rule: null },
+];
+
 const TIMERS: readonly Sample[] = [
   { file: "src/agent/timeout.ts", source: "setTimeout(() => undefined, 1);\n", rule: "eslint(no-restricted-globals)" },
   {
@@ -146,7 +164,7 @@ const HOUSE_RULES: readonly Sample[] = [
   },
 ];
 
-const SAMPLES = [...WAYS, ...DEEP, ...TIMERS, ...HOUSE_RULES];
+const SAMPLES = [...WAYS, ...DEEP, ...DASHBOARD, ...TIMERS, ...HOUSE_RULES];
 
 let tree: TempDir;
 let found: z.infer<typeof REPORT>["diagnostics"] = [];
@@ -200,6 +218,7 @@ test.each(FOLDERS)("%s imports only what lies below it", (folder) => {
 describe.each([
   ["every way to import", WAYS],
   ["subfolders and tests", DEEP],
+  ["the dashboard", DASHBOARD],
   ["timers, clocks and chance", TIMERS],
   ["house rules", HOUSE_RULES],
 ])("%s", (_group, samples) => {

@@ -26,8 +26,11 @@ const ONLY: Partial<Record<Folder, readonly Folder[]>> = { scheduler: ["domain"]
 /** Pure folders: no package, no node module, no clock and no chance. */
 const PURE: readonly Folder[] = ["scheduler", "domain"];
 
-/** Where raw timers are allowed: the clock is made of them, and the end of a process tree must not hang on a test's clock. */
-const MAY_USE_TIMERS: readonly string[] = ["src/lib/clock.ts", "src/host/**/*.ts"];
+/** Runs in browsers, and is served as files: nobody imports it, and of ours it takes the types of the API's answers alone. */
+const DASHBOARD = "src/dashboard/**/*.{ts,tsx}";
+
+/** Where raw timers are allowed: the clock is made of them, the end of a process tree must not hang on a test's clock, a page has its own. */
+const MAY_USE_TIMERS: readonly string[] = ["src/lib/clock.ts", "src/host/**/*.ts", DASHBOARD];
 
 const UNIT_TESTS = "**/*.test.ts";
 
@@ -35,6 +38,7 @@ const UNIT_TESTS = "**/*.test.ts";
 interface ImportPattern {
   readonly regex: string;
   readonly message: string;
+  readonly allowTypeImports?: boolean;
 }
 
 const NO_TESTS: ImportPattern = {
@@ -52,12 +56,13 @@ const NO_TIMER_MODULES: ImportPattern = {
   message: "All waiting goes through the Clock of lib/clock.ts.",
 };
 
-/** What `folder` may not import of the other folders, or null where everything is allowed. */
-function arrows(folder: Folder): ImportPattern | null {
+/** What `folder` may not import of the other folders. */
+function arrows(folder: Folder): ImportPattern {
   const below: readonly Folder[] = ONLY[folder] ?? FOLDERS.slice(FOLDERS.indexOf(folder) + 1);
   const banned = FOLDERS.filter((other) => other !== folder && !below.includes(other));
-  if (banned.length === 0) return null;
-  const names = banned.map((name) => (name.endsWith(".ts") ? name.replace(".", String.raw`\.`) + "$" : `${name}/`));
+  const names = [...banned, "dashboard"].map((name) =>
+    name.endsWith(".ts") ? name.replace(".", String.raw`\.`) + "$" : `${name}/`,
+  );
   return {
     // daemon.ts lies beside the folders, so it reaches them with `./`.
     regex: String.raw`^(${folder.endsWith(".ts") ? String.raw`\./` : String.raw`(\.\./)+`})(${names.join("|")})`,
@@ -84,6 +89,21 @@ function folderOverrides(folder: Folder): OxlintOverride[] {
     { files: files.map((file) => file.replace("*.ts", UNIT_TESTS)), ...restrictImports([arrows(folder)]) },
   ].filter((override) => override.files.length > 0);
 }
+
+const BROWSER_ONLY = "The dashboard runs in browsers: of the daemon it takes types of http/, and nothing else.";
+
+const dashboard: OxlintOverride = {
+  files: [DASHBOARD],
+  excludeFiles: [UNIT_TESTS],
+  ...restrictImports([
+    { regex: String.raw`^(\.\./)+http/`, message: BROWSER_ONLY, allowTypeImports: true },
+    {
+      regex: String.raw`^(\.\./)+(${FOLDERS.filter((folder) => folder !== "http").join("|")})|^node:`,
+      message: BROWSER_ONLY,
+    },
+    NO_TESTS,
+  ]),
+};
 
 const USE_THE_CLOCK = "All waiting goes through the Clock of lib/clock.ts.";
 const TIMERS = ["setTimeout", "setInterval"] as const;
@@ -129,4 +149,4 @@ const purity: OxlintOverride = {
 };
 
 /** The overrides that keep the folder map of CONTRIBUTING.md true. */
-export const folderArrows: OxlintOverride[] = [...FOLDERS.flatMap(folderOverrides), timers, purity];
+export const folderArrows: OxlintOverride[] = [...FOLDERS.flatMap(folderOverrides), dashboard, timers, purity];

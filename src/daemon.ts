@@ -87,6 +87,11 @@ export class Daemon implements Service {
     return this.#running().server.url;
   }
 
+  /** The dashboard with the right to act, for the operator's eyes alone; null without a port. */
+  get dashboardUrl(): string | null {
+    return this.#running().server.dashboardUrl;
+  }
+
   /** The settings that it started with. */
   get settings(): Settings {
     return this.#running().settings;

@@ -106,12 +106,12 @@ function addLogFile(log: RootLog, key: string, file: Partial<LogFile> & Pick<Log
 }
 
 /** For a person who has just started it by hand. */
-function welcome({ settings, files, url }: Daemon): string {
+function welcome({ settings, files, dashboardUrl }: Daemon): string {
   const { tracker, polling, workflowPath } = settings;
   return [
     `symphony works on the tickets of ${workflowPath} (${tracker.kind}, every ${polling.intervalMs / 1000} s).`,
     `State is in ${files.dir}; elsewhere: symphony runs, symphony usage. Ctrl-C stops once running turns have ended, twice at once.`,
-    ...(url === null ? [] : [`The API is at ${url}.`]),
+    ...(dashboardUrl === null ? [] : [`The dashboard, with the right to act: ${dashboardUrl}`]),
     "",
   ].join("\n");
 }

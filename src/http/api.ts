@@ -6,7 +6,7 @@ import type { Log } from "../lib/log.ts";
 import { controlRoutes } from "./control-routes.ts";
 import { ApiError, apiError } from "./envelope.ts";
 import { openApiDocument } from "./openapi.ts";
-import { renderPage } from "./page.ts";
+import { addPage } from "./page.ts";
 import { bareIssueRoute, readRoutes } from "./read-routes.ts";
 import { get, type Route } from "./route.ts";
 import { streamRoute } from "./stream-route.ts";
@@ -14,13 +14,6 @@ import type { DaemonView } from "./view.ts";
 
 /** Room for a long message to an agent. */
 const BODY_LIMIT_BYTES = 256 * 1024;
-
-const PAGE_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-} as const;
 
 const openApiRoute: Route = get({
   path: "/api/v1/openapi.json",
@@ -35,6 +28,8 @@ const document = openApiDocument(ROUTES);
 
 /** Adds the routes to an app that may have guards already. */
 export function addRoutes(app: Hono, view: DaemonView, log: Log): Hono {
+  // Before what follows: its files say themselves how long they keep.
+  addPage(app);
   app.use(
     bodyLimit({
       maxSize: BODY_LIMIT_BYTES,
@@ -46,7 +41,6 @@ export function addRoutes(app: Hono, view: DaemonView, log: Log): Hono {
     context.header("cache-control", "no-store");
     context.header("x-content-type-options", "nosniff");
   });
-  app.get("/", (context) => context.html(renderPage(view.snapshot()), 200, PAGE_HEADERS));
   app.all("/", (context) => notAllowed(context, ["GET"]));
   for (const [path, group] of Map.groupBy(ROUTES, (route) => route.path)) {
     for (const route of group) {

@@ -1,104 +1,107 @@
-/** The plain page at `/`: the snapshot as tables, readable without a script. */
-import { html, raw } from "hono/html";
-import type { HtmlEscapedString } from "hono/utils/html";
-import type { Json } from "./view.ts";
+/** The dashboard's files at `/` and `/assets/`: compiled ones from the package, libraries from where they are installed. Read when first asked for. */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { Context, Hono } from "hono";
+import { apiError } from "./envelope.ts";
 
-type Markup = HtmlEscapedString | Promise<HtmlEscapedString>;
+/** Made by `npm run build:dashboard`, which the install runs; the same place from source and from the package, since both lie two folders deep. */
+const COMPILED = new URL("../../dist/dashboard/", import.meta.url);
 
-const STYLE = `:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem}
-table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884;vertical-align:top;overflow-wrap:anywhere}
-caption{text-align:left;font-weight:600;padding:1rem 0 .3rem}.error{color:#c33}`;
+const ASSETS = "/assets/";
 
-interface Column {
-  readonly title: string;
-  readonly key: string;
+/** What the page loads of others, by the name that its modules import; nothing else of node_modules can be asked for. */
+const LIBRARIES: Readonly<Record<string, { readonly name: string; readonly file: string }>> = {
+  preact: { name: "preact.js", file: "preact" },
+  "preact/hooks": { name: "preact-hooks.js", file: "preact/hooks" },
+  "preact/jsx-runtime": { name: "preact-jsx-runtime.js", file: "preact/jsx-runtime" },
+  uplot: { name: "uplot.js", file: "uplot/dist/uPlot.esm.js" },
+  "uplot/style": { name: "uplot.css", file: "uplot/dist/uPlot.min.css" },
+};
+
+const TYPES: Readonly<Record<string, string>> = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/** No path in it, and no dot but the one before its type. */
+const FILE_NAME = /^[a-z][a-z-]*\.(js|css|svg)$/;
+
+const HEADERS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  // Asked again each time, and answered 304 by content: a page never runs with scripts of another version.
+  "cache-control": "no-cache",
+} as const;
+
+interface Asset {
+  readonly body: string;
+  readonly type: string;
+  readonly etag: string;
 }
 
-const RUNNING: readonly Column[] = [
-  { title: "Issue", key: "issue_identifier" },
-  { title: "Title", key: "issue_title" },
-  { title: "State", key: "state" },
-  { title: "Turn", key: "turn_count" },
-  { title: "Last event", key: "last_event" },
-  { title: "Last message", key: "last_message" },
-  { title: "Since", key: "started_at" },
-];
-const WAITING: readonly Column[] = [
-  { title: "Issue", key: "issue_identifier" },
-  { title: "Title", key: "issue_title" },
-  { title: "Attempt", key: "attempt" },
-  { title: "Due", key: "due_at" },
-  { title: "Why", key: "why" },
-  { title: "Error", key: "error" },
-];
-const BLOCKED: readonly Column[] = [
-  { title: "Issue", key: "issue_identifier" },
-  { title: "Title", key: "issue_title" },
-  { title: "Why", key: "why" },
-  { title: "What it needs", key: "message" },
-  { title: "Since", key: "since" },
-];
-
-function rowsOf(snapshot: Json, key: string): readonly Json[] {
-  const rows = snapshot[key];
-  return Array.isArray(rows) ? (rows as readonly Json[]) : [];
+/** Serves the dashboard. Its files are the same for everybody and hold nothing of the daemon's, so they need no token. */
+export function addPage(app: Hono): void {
+  const assets = new Map<string, Promise<Asset | null>>();
+  const send = async (context: Context, name: string): Promise<Response | undefined> => {
+    const reading = assets.get(name) ?? readAsset(name);
+    assets.set(name, reading);
+    const asset = await reading;
+    // Kept only when it was there: it may be compiled while the daemon runs.
+    if (asset === null) assets.delete(name);
+    return asset === null ? undefined : answer(context, asset);
+  };
+  app.get("/", async (context) => (await send(context, "index.html")) ?? notCompiled(context));
+  app.get(`${ASSETS}:name`, async (context, next) => {
+    const name = context.req.param("name");
+    return (FILE_NAME.test(name) ? await send(context, name) : undefined) ?? next();
+  });
 }
 
-/** Everything is text: tagged templates escape what tickets and agents wrote. */
-function cell(value: unknown): string {
-  if (value === null || value === undefined) return "";
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** Whether a path is one of the dashboard's files. */
+export function isPagePath(path: string): boolean {
+  return path === "/" || path.startsWith(ASSETS);
 }
 
-function table(caption: string, columns: readonly Column[], rows: readonly Json[]): Markup {
-  if (rows.length === 0) return html`<p>${caption}: none</p>`;
-  return html`<table>
-    <caption>
-      ${caption} (${rows.length})
-    </caption>
-    <thead>
-      <tr>
-        ${columns.map((column) => html`<th scope="col">${column.title}</th>`)}
-      </tr>
-    </thead>
-    <tbody>
-      ${rows.map(
-        (row) =>
-          html`<tr>
-            ${columns.map((column) => html`<td>${cell(row[column.key])}</td>`)}
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+function answer(context: Context, { body, type, etag }: Asset): Response {
+  const headers = { ...HEADERS, etag };
+  if (context.req.header("if-none-match") === etag) return context.body(null, 304, headers);
+  return context.body(body, 200, { ...headers, "content-type": type });
 }
 
-function health(snapshot: Json, key: string): Markup {
-  const part = snapshot[key];
-  const error = typeof part === "object" && part !== null && "last_error" in part ? part.last_error : null;
-  return error === null ? html`<p>${key}: ok</p>` : html`<p class="error">${key}: ${cell(error)}</p>`;
+function notCompiled(context: Context): Response {
+  return apiError(
+    context,
+    503,
+    "unavailable",
+    "the dashboard isn't compiled; run npm run build:dashboard in the checkout. The API is there: /api/v1/state",
+  );
 }
 
-/** The whole page as HTML. */
-export function renderPage(snapshot: Json): Markup {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Symphony</title>
-        <style>
-          ${raw(STYLE)}
-        </style>
-      </head>
-      <body>
-        <h1>Symphony</h1>
-        <p>As of ${cell(snapshot["generated_at"])}. The same as JSON: <a href="/api/v1/state">/api/v1/state</a></p>
-        ${table("Running", RUNNING, rowsOf(snapshot, "running"))}
-        ${table("Waiting", WAITING, rowsOf(snapshot, "retrying"))}
-        ${table("Blocked", BLOCKED, rowsOf(snapshot, "blocked"))}
-        ${rowsOf(snapshot, "paused").map((pause) => html`<p class="error">Paused: ${cell(pause["message"])}</p>`)}
-        ${health(snapshot, "tracker")} ${health(snapshot, "workflow")} ${health(snapshot, "ledger")}
-        <p>Totals: ${cell(snapshot["codex_totals"])}</p>
-      </body>
-    </html>`;
+/** Null for a file that there isn't. */
+async function readAsset(name: string): Promise<Asset | null> {
+  const library = Object.values(LIBRARIES).find((one) => one.name === name);
+  const url = library === undefined ? new URL(name, COMPILED) : new URL(import.meta.resolve(library.file));
+  let text: string;
+  try {
+    text = await readFile(fileURLToPath(url), "utf8");
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return null;
+    throw error;
+  }
+  const body = name.endsWith(".js") ? withPaths(text) : text;
+  const hash = createHash("sha256").update(body).digest("base64url");
+  return { body, type: TYPES[name.slice(name.lastIndexOf(".") + 1)] ?? "text/plain", etag: `"${hash}"` };
+}
+
+/** Browsers load by path: names of packages become the paths that they are served at. An import map would need an inline script. */
+function withPaths(script: string): string {
+  return script.replace(/(\bfrom\s*)"([a-z/-]+)"/g, (whole, from: string, specifier: string) => {
+    const library = LIBRARIES[specifier];
+    return library === undefined ? whole : `${from}"./${library.name}"`;
+  });
 }

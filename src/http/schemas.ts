@@ -66,6 +66,8 @@ const blockedRow = z.looseObject({
   question: openQuestion.nullable(),
 });
 
+const agentPart = z.looseObject({ state: text, message: text.nullable() });
+
 /** `GET /api/v1/state`, and each snapshot of the stream. */
 export const stateSchema = z.looseObject({
   generated_at: instant,
@@ -80,6 +82,12 @@ export const stateSchema = z.looseObject({
   retrying: z.array(retryRow),
   blocked: z.array(blockedRow),
   paused: z.array(z.looseObject({ kind: text, since: instant, until: instant.nullable(), message: text })),
+  agent: z.looseObject({
+    version: text.nullable(),
+    login: agentPart,
+    sandbox: agentPart,
+    checked_at: instant.nullable(),
+  }),
   tracker: z.looseObject({
     kind: text,
     last_ok_at: instant.nullable(),
@@ -92,6 +100,18 @@ export const stateSchema = z.looseObject({
   }),
   workflow: z.looseObject({ path: text, revision: text, loaded_at: instant, last_error: problem }),
   ledger: z.looseObject({ last_error: problem }),
+  limits: z
+    .looseObject({ max_concurrent_agents: z.number(), max_turns: z.number() })
+    .describe("of the settings in force"),
+  budget: z
+    .looseObject({
+      day: text,
+      tokens: z.number(),
+      tokens_per_day: z.number().nullable(),
+      usd: z.number().nullable(),
+      usd_per_day: z.number().nullable(),
+    })
+    .describe("of the UTC day; usd is null where a price is missing"),
   codex_totals: tokens.extend({ seconds_running: z.number() }),
   rate_limits: z.looseObject({}).nullable().describe("as the agent last sent them"),
 });

@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Context, MiddlewareHandler } from "hono";
 import { apiError } from "./envelope.ts";
+import { isPagePath } from "./page.ts";
 
 export interface SecurityOptions {
   /** The address that the server is bound to. */
@@ -48,9 +49,12 @@ function isToken(given: string | undefined, token: string): boolean {
 }
 
 function needsToken(context: Context, options: SecurityOptions): boolean {
-  if (!isLoopback(options.host)) return true;
   const { method, path } = context.req;
-  if (method === "GET" || method === "HEAD") return false;
+  const isRead = method === "GET" || method === "HEAD";
+  // A browser can't send a token with an address. These files hold nothing of the daemon's; the page asks for the token itself.
+  if (isRead && isPagePath(path)) return false;
+  if (!isLoopback(options.host)) return true;
+  if (isRead) return false;
   return !(options.openRefresh && path === "/api/v1/refresh");
 }
 

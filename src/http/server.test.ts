@@ -116,12 +116,20 @@ describe("the API", () => {
     expect([answer.status, errorCode(answer), answer.headers.allow]).toEqual([405, "method_not_allowed", allow]);
   });
 
-  it("shows hostile ticket text as text on the page, which runs no script", async () => {
-    const answer = await ask("/");
-    expect(answer.headers["content-type"]).toContain("text/html");
-    expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
-    expect(answer.body).not.toContain(HOSTILE);
-    expect(answer.body).toContain("&lt;script&gt;");
+  it("serves the page's files to everybody, answers 304 by content, and nothing else of the disk", async () => {
+    const page = await ask("/");
+    expect([page.status, page.headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(page.headers["content-security-policy"]).toContain(
+      "default-src 'none'; script-src 'self'; style-src 'self';",
+    );
+    expect(page.headers["content-security-policy"]).not.toContain("unsafe");
+    const script = await ask("/assets/main.js");
+    expect([script.status, script.headers["content-type"]]).toEqual([200, "text/javascript; charset=utf-8"]);
+    expect(script.body).not.toContain('from "preact"');
+    const etag = script.headers.etag ?? "";
+    expect((await ask("/assets/main.js", { headers: { "if-none-match": etag } })).status).toBe(304);
+    const gone = ["/assets/nope.js", "/assets/..%2fcli%2fbin.js", "/assets/tsconfig.json", "/assets/"];
+    for (const path of gone) expect((await ask(path)).status).toBe(404);
   });
 
   it("wants the token for a refresh over TCP, and none over the socket", async () => {

@@ -41,6 +41,12 @@ export class ApiServer implements Service {
     return this.#url;
   }
 
+  /** The dashboard's address with the token in its fragment, which browsers don't send; for the operator's eyes alone. */
+  get dashboardUrl(): string | null {
+    const { tcp } = this.#options;
+    return this.#url === null || tcp === null ? null : `${this.#url}/#token=${encodeURIComponent(tcp.token)}`;
+  }
+
   /** Resolves when it listens. Rejects with AppError when an address can't be had. */
   async start(): Promise<void> {
     if (this.#servers.length > 0) return;

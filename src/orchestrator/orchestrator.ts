@@ -193,6 +193,7 @@ export class Orchestrator implements Service {
       state: this.#loop.state,
       live: this.#live,
       agent: this.#agent.status,
+      limits: { maxAgents: settings.agent.maxConcurrentAgents, maxTurns: settings.agent.maxTurns },
       budget: this.#budgets.today(),
       trackerKind: settings.tracker.kind,
       trackerUsage: trackers.current.tracker.usage?.() ?? null,

@@ -11,6 +11,8 @@ export interface SnapshotInput {
   readonly state: State;
   readonly live: LiveRuns;
   readonly agent: AgentStatus;
+  /** Those in force: runs at a time, and turns of a run. */
+  readonly limits: { readonly maxAgents: number; readonly maxTurns: number };
   /** The day's spending. */
   readonly budget: Readonly<Record<string, unknown>>;
   readonly trackerKind: string;
@@ -158,6 +160,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       last_error: timed(workflow.lastError),
     },
     ledger: { last_error: timed(input.ledgerError) },
+    limits: { max_concurrent_agents: input.limits.maxAgents, max_turns: input.limits.maxTurns },
     budget: input.budget,
     invariant_breaches: input.invariantBreaches,
     codex_totals: { ...tokensJson(live.totals), seconds_running: Math.round((live.endedMs + liveMs) / 100) / 10 },

@@ -107,6 +107,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       ledgerError: null,
       invariantBreaches: 0,
       budget: {},
+      limits: { maxAgents: 10, maxTurns: 20 },
     });
     expect(snapshot).toMatchObject({
       counts: { running: 1, retrying: 1, blocked: 0 },
