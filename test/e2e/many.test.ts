@@ -6,14 +6,14 @@ import { until } from "../support/until.ts";
 import { runsIn, writeBoard } from "./board.ts";
 import { makeSurroundings, processesBelow } from "./command-line.ts";
 
-const COUNT = 50;
+const COUNT = 20;
 /** Login shells by the dozen take their time on a busy machine; none of it is judged here. */
 const PATIENCE_MS = 60_000;
 /** An agent that says nothing: it notes that it was started, and waits for the end of its input. */
 const SILENT_AGENT = 'touch "../../started/$$" && cat > /dev/null';
 
 test(
-  "fifty ready tickets are spawned side by side: all of them are there before any is finished",
+  "twenty ready tickets are spawned side by side: all of them are there before any is finished",
   async () => {
     await using user = await makeSurroundings();
     const tickets = Array.from({ length: COUNT }, (_, index) => `MANY-${index + 1}`);
