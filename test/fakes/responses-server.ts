@@ -10,7 +10,13 @@ import { addTokens, NO_TOKENS } from "../../src/domain/tokens.ts";
 export type ModelItem =
   | { readonly kind: "message"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string }
-  | { readonly kind: "call"; readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "call";
+      readonly name: string;
+      readonly arguments: Readonly<Record<string, unknown>>;
+      /** Of a tool that codex offers in a group. */
+      readonly namespace?: string;
+    }
   /** `apply_patch` as the custom tool that it is; `input` is the patch's text. */
   | { readonly kind: "patch"; readonly input: string };
 
@@ -202,7 +208,14 @@ function sendItem(response: ServerResponse, item: ModelItem, suffix: string): vo
     sendDone(response, { ...reasoning, summary: [{ type: "summary_text", text: item.text }] });
   } else if (item.kind === "call") {
     const args = JSON.stringify(item.arguments);
-    sendDone(response, { type: "function_call", call_id: `call_${suffix}`, name: item.name, arguments: args });
+    const group = item.namespace === undefined ? {} : { namespace: item.namespace };
+    sendDone(response, {
+      type: "function_call",
+      call_id: `call_${suffix}`,
+      name: item.name,
+      arguments: args,
+      ...group,
+    });
   } else {
     const call = { type: "custom_tool_call", call_id: `call_${suffix}`, name: "apply_patch", input: item.input };
     sendDone(response, call);

@@ -61,7 +61,7 @@ async function checkLogin(channel: Channel, { settings }: CheckRequest): Promise
 
 /** Without a working sandbox every command fails quietly while turns complete (measured in containers). */
 async function checkSandbox(channel: Channel, { settings, cwd }: CheckRequest): Promise<AgentCheck["sandbox"]> {
-  const sandboxPolicy = turnSandboxPolicy(settings, cwd, []);
+  const sandboxPolicy = turnSandboxPolicy(settings, cwd);
   if (isUnsandboxed(sandboxPolicy)) {
     return { state: "ok", message: "commands run without a sandbox of the agent" };
   }
@@ -82,7 +82,7 @@ async function checkSandbox(channel: Channel, { settings, cwd }: CheckRequest): 
  * is told (measured). Without a sandbox they are approved.
  */
 async function checkMcpServers(channel: Channel, { settings, cwd }: CheckRequest): Promise<readonly string[]> {
-  const isSilent = approvalPolicy(settings) === "never" && !isUnsandboxed(turnSandboxPolicy(settings, cwd, []));
+  const isSilent = approvalPolicy(settings) === "never" && !isUnsandboxed(turnSandboxPolicy(settings, cwd));
   if (!isSilent) return [];
   try {
     const reply = await channel.request("config/read", { cwd }, settings.codex.readTimeoutMs);

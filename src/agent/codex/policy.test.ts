@@ -52,7 +52,7 @@ describe("what the agent may do", () => {
   ] as const)("%s", (...[, codex, sandbox, policy, asksGit]) => {
     const settings = makeSettings({ codex });
     expect(threadSandbox(settings)).toBe(sandbox);
-    expect(turnSandboxPolicy(settings, "/w", GIT)).toEqual(policy);
+    expect(turnSandboxPolicy(settings, "/w", { gitDirs: GIT, temporary: null })).toEqual(policy);
     expect(usesGitDirs(settings)).toBe(asksGit);
   });
 
@@ -63,9 +63,25 @@ describe("what the agent may do", () => {
     [{ threadSandbox: "danger-full-access" }, true],
     [{ threadSandbox: "danger-full-access", trustProject: true }, false],
   ])("%j: the repository is named as untrusted: %s", (codex, untrusted) => {
-    const config = threadConfig(makeSettings({ codex }), "/w");
+    const config = threadConfig(makeSettings({ codex }), "/w", null);
     expect(config["projects"]).toEqual(untrusted ? { "/w": { trust_level: "untrusted" } } : undefined);
     expect(config["features.unbounded_connection_retries"]).toBe(false);
+  });
+
+  it("has the agent's commands run without the user's profile", () => {
+    const config = threadConfig(makeSettings(), "/w", null);
+    expect(config).toMatchObject({ allow_login_shell: false, "features.shell_snapshot": false });
+  });
+
+  it("takes the system's temporary folders away where the session has one of its own", () => {
+    const settings = makeSettings();
+    const policy = turnSandboxPolicy(settings, "/w", { gitDirs: GIT, temporary: "/own" });
+    expect(policy).toMatchObject({
+      writableRoots: ["/w", ...GIT, "/own"],
+      excludeTmpdirEnvVar: true,
+      excludeSlashTmp: true,
+    });
+    expect(threadConfig(settings, "/w", "/own")["shell_environment_policy.set.TMPDIR"]).toBe("/own");
   });
 
   it("passes an approval policy through unchanged, and asks nobody by default", () => {

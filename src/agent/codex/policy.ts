@@ -30,21 +30,38 @@ export function needsExperimentalApi(settings: Settings, toolCount: number): boo
   return toolCount > 0 || objectAt({ policy: approvalPolicy(settings) }, "policy") !== null;
 }
 
-/** `config` of thread/start and thread/resume. */
-export function threadConfig(settings: Settings, workspacePath: string): JsonObject {
+/** `config` of thread/start and thread/resume. `temporary`: where the agent's commands put their temporary files, if not where all do. */
+export function threadConfig(settings: Settings, workspacePath: string, temporary: string | null): JsonObject {
   const untrusted = wouldTrust(settings) && !settings.codex.trustProject;
   return {
     // With it a refused connection is retried for ever, and the turn never fails by itself (measured).
     "features.unbounded_connection_retries": false,
+    // Else commands run in a login shell, or with a snapshot of one, and see what the user's profile exports (measured). PATH and
+    // the tool chains of the profile are in codex's own environment, which the commands get either way.
+    allow_login_shell: false,
+    "features.shell_snapshot": false,
+    ...(temporary === null ? {} : { "shell_environment_policy.set.TMPDIR": temporary }),
     ...(untrusted ? { projects: { [workspacePath]: { trust_level: "untrusted" } } } : {}),
   };
 }
 
+/** What the turn's policy lets the agent write besides its workspace. */
+export interface Writable {
+  /** Without them the agent can't commit. */
+  readonly gitDirs: readonly string[];
+  /** A temporary folder of the session's own, in place of the system's; null: the system's. */
+  readonly temporary: string | null;
+}
+
 /**
  * `sandboxPolicy` of turn/start. An explicit policy is sent unchanged; else the one that the thread's sandbox means, which a
- * resumed thread would otherwise have lost. `gitDirs` join the writable roots: without them the agent can't commit.
+ * resumed thread would otherwise have lost.
  */
-export function turnSandboxPolicy(settings: Settings, workspacePath: string, gitDirs: readonly string[]): unknown {
+export function turnSandboxPolicy(
+  settings: Settings,
+  workspacePath: string,
+  { gitDirs, temporary }: Writable = { gitDirs: [], temporary: null },
+): unknown {
   const { turnSandboxPolicy: explicit, threadSandbox: sandbox } = settings.codex;
   if (explicit !== null && explicit !== undefined) return explicit;
   switch (sandbox) {
@@ -55,18 +72,21 @@ export function turnSandboxPolicy(settings: Settings, workspacePath: string, git
     default:
       return {
         type: "workspaceWrite",
-        writableRoots: [workspacePath, ...gitDirs],
+        writableRoots: [workspacePath, ...gitDirs, ...(temporary === null ? [] : [temporary])],
         networkAccess: false,
-        excludeTmpdirEnvVar: false,
-        excludeSlashTmp: false,
+        excludeTmpdirEnvVar: temporary !== null,
+        excludeSlashTmp: temporary !== null,
       } satisfies SandboxPolicy;
   }
 }
 
-/** Whether the turn's policy has a place for the git directories. */
-export function usesGitDirs({ codex }: Settings): boolean {
+/** Whether the turn's policy is the daemon's own, with places for the git directories and for temporary files. */
+export function usesOwnTurnPolicy({ codex }: Settings): boolean {
   const explicit = codex.turnSandboxPolicy !== null && codex.turnSandboxPolicy !== undefined;
-  return (
-    codex.gitWrites && !explicit && codex.threadSandbox !== "read-only" && codex.threadSandbox !== "danger-full-access"
-  );
+  return !explicit && codex.threadSandbox !== "read-only" && codex.threadSandbox !== "danger-full-access";
+}
+
+/** Whether the git directories are to be writable. */
+export function usesGitDirs(settings: Settings): boolean {
+  return settings.codex.gitWrites && usesOwnTurnPolicy(settings);
 }

@@ -1,3 +1,5 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { SessionRecorder, sessionRequest } from "../../../test/fakes/session-recorder.ts";
 import { createSimulatedHost } from "../../../test/fakes/simulated-host.ts";
@@ -66,12 +68,14 @@ interface Seen {
 async function watch(host: Host, turns: readonly RecordedTurn[], policy: "accept" | "decline"): Promise<Seen> {
   const recorder = new SessionRecorder();
   const { log } = captureLog();
+  const workspacePath = join(dir.path, "work");
+  await mkdir(workspacePath, { recursive: true });
   const backend = createCodexBackend({ host, clock: systemClock, log, clientVersion: "0.1.0", daemonEnv: {} });
   const all = { commands: policy, fileChanges: policy, permissions: policy, elicitations: policy, questions: policy };
   const session = await backend.open(
     sessionRequest(recorder, {
       settings: makeSettings({ rest: { approvals: { ...all, timeoutMs: 60_000 } } }),
-      workspacePath: dir.path,
+      workspacePath,
       tools: [{ name: "linear_graphql", description: "", inputSchema: { type: "object" } }],
       callTool: (_name, _id, args) => Promise.resolve({ success: !JSON.stringify(args).includes("fail"), text: "{}" }),
     }),

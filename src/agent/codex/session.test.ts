@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { begin, codexBench } from "../../../test/fakes/codex-bench.ts";
@@ -23,7 +23,11 @@ describe("opening", () => {
         cwd: "/workspace",
         approvalPolicy: "never",
         sandbox: "read-only",
-        config: { "features.unbounded_connection_retries": false },
+        config: {
+          "features.unbounded_connection_retries": false,
+          allow_login_shell: false,
+          "features.shell_snapshot": false,
+        },
         serviceName: "symphony",
         dynamicTools: [{ type: "function", name: "board", description: "d", inputSchema: { type: "object" } }],
       },
@@ -78,11 +82,13 @@ describe("opening", () => {
     const my = codexBench();
     const settings = makeSettings({ codex: { threadSandbox: "workspace-write" } });
     await using dir = await makeTempDir();
-    await writeFile(join(dir.path, "AGENTS.md"), "Use tabs.\n");
-    await my.open({ settings, workspacePath: dir.path });
+    const workspacePath = join(dir.path, "T-1");
+    await mkdir(workspacePath);
+    await writeFile(join(workspacePath, "AGENTS.md"), "Use tabs.\n");
+    await my.open({ settings, workspacePath });
     expect(my.server.calls("thread/start")[0]).toMatchObject({
       sandbox: "workspace-write",
-      config: { projects: { [dir.path]: { trust_level: "untrusted" } } },
+      config: { projects: { [workspacePath]: { trust_level: "untrusted" } } },
       developerInstructions: "The repository's own instructions (AGENTS.md):\n\nUse tabs.",
     });
   });

@@ -11,6 +11,7 @@ import { failureOfRequest } from "./failures.ts";
 import { writableGitDirs } from "./git-dirs.ts";
 import type { Greeting } from "./handshake.ts";
 import { OpenWork } from "./items.ts";
+import { makeOwnTemp, removeOwnTemp } from "./own-temp.ts";
 import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
 import { bindingOf, overridesOf, type TurnOverrides } from "./overrides.ts";
 import { turnSandboxPolicy, usesGitDirs, wouldTrust } from "./policy.ts";
@@ -56,6 +57,7 @@ export class CodexSession implements AgentSession {
   #overrides: TurnOverrides = {};
   #agent: Greeting = { version: null, home: null };
   #malformed = 0;
+  #temporary: string | null = null;
 
   constructor(deps: SessionDeps, request: SessionRequest, onClosed: () => void) {
     const { issue } = request;
@@ -177,7 +179,9 @@ export class CodexSession implements AgentSession {
     const { home } = this.#agent;
     const request = this.#request;
     const developerInstructions = (): Promise<string | null> => this.#developerInstructions();
-    const thread = await openThread({ channel, clock, log, home, developerInstructions }, request);
+    const temporary = await makeOwnTemp(request.settings, request.workspacePath, this.#deps.daemonEnv);
+    this.#temporary = temporary;
+    const thread = await openThread({ channel, clock, log, home, temporary, developerInstructions }, request);
     const { threadId, resumed, replaced } = thread;
     turns.bind(threadId);
     this.#threadId = threadId;
@@ -227,6 +231,7 @@ export class CodexSession implements AgentSession {
     this.#live?.turns.abandon();
     const connection = this.#live?.connection;
     await connection?.stop();
+    if (this.#temporary !== null) await removeOwnTemp(this.#temporary);
     this.#deps.log.debug({ thread_id: this.#threadId, ...connection?.channel.counts }, "agent session closed");
     this.#onClosed();
   }
@@ -258,11 +263,8 @@ export class CodexSession implements AgentSession {
   /** Git directories are looked up before every turn: the agent may have cloned or moved its repository in the one before. */
   async #sandboxPolicy(): Promise<unknown> {
     const { settings, workspacePath } = this.#request;
-    return turnSandboxPolicy(
-      settings,
-      workspacePath,
-      usesGitDirs(settings) ? await writableGitDirs(workspacePath) : [],
-    );
+    const gitDirs = usesGitDirs(settings) ? await writableGitDirs(workspacePath) : [];
+    return turnSandboxPolicy(settings, workspacePath, { gitDirs, temporary: this.#temporary });
   }
 
   async #developerInstructions(): Promise<string | null> {

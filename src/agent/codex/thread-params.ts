@@ -1,4 +1,5 @@
 /** The parameters of thread/start, thread/resume and turn/start for one session. */
+import { MARKER_VARIABLE } from "../../host/login-shell.ts";
 import type { SessionRequest, TurnRequest } from "../port.ts";
 import { approvalPolicy, threadConfig, threadSandbox } from "./policy.ts";
 import type { ThreadParams, ThreadResumeParams, ThreadStartParams, TurnStartParams, UserInput } from "./protocol.ts";
@@ -8,22 +9,38 @@ import { cutAt } from "./reading.ts";
 const MAX_INPUT_CHARS = 1_048_576;
 const SERVICE_NAME = "symphony";
 
-function threadParams({ settings, workspacePath }: SessionRequest): ThreadParams {
+function threadParams({ settings, workspacePath, runMarker }: SessionRequest, temporary: string | null): ThreadParams {
   const { approvalsReviewer } = settings.codex;
   return {
     cwd: workspacePath,
     approvalPolicy: approvalPolicy(settings),
     sandbox: threadSandbox(settings),
-    config: threadConfig(settings, workspacePath),
+    config: {
+      ...threadConfig(settings, workspacePath, temporary),
+      // A shared process can't name the run in its environment; a thread can, for its commands and its sub-agents' (measured).
+      ...(settings.codex.process === "shared"
+        ? { [`shell_environment_policy.set.${MARKER_VARIABLE}`]: runMarker }
+        : {}),
+    },
     ...(approvalsReviewer === null ? {} : { approvalsReviewer }),
   };
 }
 
-/** `developerInstructions`: the session's own, and what an untrusted repository's AGENTS.md says; null where there is neither. */
-export function threadStartParams(request: SessionRequest, developerInstructions: string | null): ThreadStartParams {
+/** What a thread is opened with besides what its request says. */
+export interface ThreadExtras {
+  /** The session's own, and what an untrusted repository's AGENTS.md says; null where there is neither. */
+  readonly developerInstructions: string | null;
+  /** As in `threadConfig`. */
+  readonly temporary: string | null;
+}
+
+export function threadStartParams(
+  request: SessionRequest,
+  { developerInstructions, temporary }: ThreadExtras,
+): ThreadStartParams {
   const { tools } = request;
   return {
-    ...threadParams(request),
+    ...threadParams(request, temporary),
     serviceName: SERVICE_NAME,
     ...(developerInstructions === null ? {} : { developerInstructions }),
     // Even an empty list needs the experimental capability.
@@ -32,8 +49,12 @@ export function threadStartParams(request: SessionRequest, developerInstructions
 }
 
 /** The thread keeps its tools and instructions by itself; dynamicTools would be ignored. */
-export function threadResumeParams(request: SessionRequest, threadId: string): ThreadResumeParams {
-  return { ...threadParams(request), threadId, excludeTurns: true };
+export function threadResumeParams(
+  request: SessionRequest,
+  threadId: string,
+  temporary: string | null,
+): ThreadResumeParams {
+  return { ...threadParams(request, temporary), threadId, excludeTurns: true };
 }
 
 export interface TurnParamsInput {

@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { begin, codexBench, whileTimePasses, type CodexBench } from "../../../test/fakes/codex-bench.ts";
@@ -20,7 +20,11 @@ describe("resuming", () => {
         cwd: "/workspace",
         approvalPolicy: "never",
         sandbox: "read-only",
-        config: { "features.unbounded_connection_retries": false },
+        config: {
+          "features.unbounded_connection_retries": false,
+          allow_login_shell: false,
+          "features.shell_snapshot": false,
+        },
         excludeTurns: true,
       },
     ]);
@@ -228,9 +232,11 @@ describe("a session's own model, effort and instructions", () => {
   it("follow what an untrusted repository says", async () => {
     const my = codexBench();
     await using dir = await makeTempDir();
-    await writeFile(join(dir.path, "AGENTS.md"), "Use tabs.\n");
+    const workspacePath = join(dir.path, "T-1");
+    await mkdir(workspacePath);
+    await writeFile(join(workspacePath, "AGENTS.md"), "Use tabs.\n");
     const settings = makeSettings({ codex: { threadSandbox: "workspace-write" } });
-    await my.open({ settings, workspacePath: dir.path, developerInstructions: "Speak softly." });
+    await my.open({ settings, workspacePath, developerInstructions: "Speak softly." });
     expect(my.server.calls("thread/start")[0]?.["developerInstructions"]).toBe(
       "The repository's own instructions (AGENTS.md):\n\nUse tabs.\n\nSpeak softly.",
     );

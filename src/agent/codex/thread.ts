@@ -21,6 +21,8 @@ export interface ThreadDeps {
   readonly log: Log;
   /** Where this agent keeps its threads; null when it didn't say. */
   readonly home: string | null;
+  /** The session's own folder for temporary files; null: the system's. */
+  readonly temporary: string | null;
   /** What a fresh thread is told above its prompts. */
   developerInstructions(): Promise<string | null>;
 }
@@ -51,7 +53,8 @@ export async function openThread(deps: ThreadDeps, request: SessionRequest): Pro
   if (replaced !== null) {
     deps.log.warn({ thread_id: threadId, reason: replaced }, "the bound thread is left; a fresh one is started");
   }
-  const params = threadStartParams(request, await deps.developerInstructions());
+  const { temporary } = deps;
+  const params = threadStartParams(request, { developerInstructions: await deps.developerInstructions(), temporary });
   return { ...(await threadRequest(deps, request, { method: "thread/start", params })), resumed: false, replaced };
 }
 
@@ -85,7 +88,7 @@ async function configuredProvider({ channel }: ThreadDeps, request: SessionReque
 }
 
 async function resume(deps: ThreadDeps, request: SessionRequest, threadId: string): Promise<Resumption> {
-  const params = threadResumeParams(request, threadId);
+  const params = threadResumeParams(request, threadId, deps.temporary);
   for (let tries = 0; ; tries += 1) {
     try {
       return { kind: "resumed", thread: await threadRequest(deps, request, { method: "thread/resume", params }) };
