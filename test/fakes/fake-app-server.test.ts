@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { COMPILE_CACHE } from "../../src/agent/simulated/command.ts";
 import { isRunning, pidFrom, untilGone } from "../support/processes.ts";
 import { makeTempDir, type TempDir } from "../support/temp-dir.ts";
 import { until } from "../support/until.ts";
@@ -30,7 +31,12 @@ async function launch(plan: FakePlan): Promise<AppServerClient> {
   const cwd = join(dir.path, "work");
   await mkdir(cwd);
   fake = await writeFakeAppServer(dir.path, { tickets: HELLO, ...plan });
-  client = new AppServerClient({ command: fake.argv, cwd, env: { PATH: process.env["PATH"] ?? "" }, tolerant: true });
+  client = new AppServerClient({
+    command: fake.argv,
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", NODE_COMPILE_CACHE: COMPILE_CACHE },
+    tolerant: true,
+  });
   client.child.stdout?.on("data", (text: string) => (stdout += text));
   return client;
 }

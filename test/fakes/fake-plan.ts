@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { COMPILE_CACHE } from "../../src/agent/simulated/command.ts";
 
 /** `"*"` for every method. `nth` counts from 1 over the messages of that method; absent = every one. */
 const where = { method: z.string(), nth: z.int().positive().optional() };
@@ -85,7 +86,8 @@ export async function writeFakeAppServer(dir: string, plan: FakePlan): Promise<F
   const entry = fileURLToPath(new URL("./fake-app-server.ts", import.meta.url));
   const argv: [string, ...string[]] = [process.execPath, entry, dir];
   return {
-    command: argv.map(quote).join(" "),
+    // The agents' environment is an allow-list, which this is not on.
+    command: `NODE_COMPILE_CACHE=${quote(COMPILE_CACHE)} ${argv.map(quote).join(" ")}`,
     argv,
     grandchildPidPath: join(dir, "grandchild.pid"),
     async received() {
