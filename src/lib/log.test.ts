@@ -112,7 +112,7 @@ describe("a line", () => {
 
 /** Logs more than a pipe and the queue before it hold, over many turns of the event loop, and then shows that it lives. */
 const LOG_A_LOT = `
-  const filler = "x".repeat(10_000);
+  const filler = "-".repeat(10_000);
   for (let i = 1; i <= 600; i += 1) {
     log.info({ i, filler }, "much");
     if (i % 10 === 0) await turn();
