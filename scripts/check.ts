@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 const STEPS: Readonly<Record<string, readonly [command: string, ...args: string[]]>> = {
   types: ["tsc", "-p", "."],
   "types of the dashboard": ["tsc", "-p", "src/dashboard"],
+  "types of its tests": ["tsc", "-p", "test/browser"],
   lint: ["oxlint"],
   format: ["prettier", "--check", "--log-level", "warn", "."],
   "dead code": ["knip"],

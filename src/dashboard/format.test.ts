@@ -1,6 +1,15 @@
 /** Figures are read at a glance, so their texts are pinned. */
 import { describe, expect, test } from "vitest";
-import { formatDollars, formatDuration, formatTokens, formatUntil, safeUrl, words } from "./format.ts";
+import {
+  formatDollars,
+  formatDuration,
+  formatTokens,
+  formatUntil,
+  pathWithin,
+  plainCommand,
+  safeUrl,
+  words,
+} from "./format.ts";
 
 test.each([
   [0, "0"],
@@ -58,4 +67,20 @@ describe("a ticket's address", () => {
   ])("%s is none", (url) => {
     expect(safeUrl(url)).toBeNull();
   });
+});
+
+test.each([
+  ["/bin/bash -c 'ls src'", "ls src"],
+  ["bash -lc 'echo '\\''hi'\\'' && ls'", "echo 'hi' && ls"],
+  ["/bin/zsh -lc 'one\ntwo'", "one\ntwo"],
+  ["ls -c 'x'", "ls -c 'x'"],
+  ["/bin/bash -c ls", "/bin/bash -c ls"],
+])("%s reads %s", (command, text) => {
+  expect(plainCommand(command)).toBe(text);
+});
+
+test("a path in the workspace is told from there, and a neighbour's isn't", () => {
+  expect(pathWithin("/w/T-1/src/a.ts", "/w/T-1")).toBe("src/a.ts");
+  expect(pathWithin("/w/T-10/a.ts", "/w/T-1")).toBe("/w/T-10/a.ts");
+  expect(pathWithin("a.ts", null)).toBe("a.ts");
 });

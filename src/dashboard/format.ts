@@ -77,6 +77,17 @@ export function phaseText(phase: string): string {
   return PHASES[phase] ?? words(phase);
 }
 
+/** What a person would have typed, of a command that an agent gave to a shell in one argument. */
+export function plainCommand(command: string): string {
+  const quoted = /^(?:\/\S*\/)?(?:ba|z)?sh -l?c '(.*)'$/s.exec(command)?.[1];
+  return quoted?.replaceAll("'\\''", "'") ?? command;
+}
+
+/** A path as seen from the workspace; one outside of it stays whole. */
+export function pathWithin(path: string, workspace: string | null): string {
+  return workspace !== null && path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path;
+}
+
 /** A ticket's address, when a browser may follow it: a tracker's text could be any scheme. */
 export function safeUrl(url: string | null): string | null {
   if (url === null || !URL.canParse(url)) return null;

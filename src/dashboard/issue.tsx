@@ -4,6 +4,7 @@ import { IssueControls } from "./controls.tsx";
 import type { BlockedRow, Claimed, Explanation, Run, RunningRow, Runs, Snapshot, WaitingRow } from "./data.ts";
 import { formatTokens, phaseText, words } from "./format.ts";
 import { useApi } from "./hooks.ts";
+import { WorkspaceContext } from "./item.tsx";
 import { Age, Capped, Empty, Moment, Pending, Section, Status, TicketLink, Until } from "./parts.tsx";
 import { QuestionBox } from "./question.tsx";
 import { RunDetails } from "./run.tsx";
@@ -30,7 +31,9 @@ export function IssueView({ identifier, snapshot }: { readonly identifier: strin
         {explanation.value === null ? <Unexplained error={explanation.error} /> : <Gates of={explanation.value} />}
       </Section>
       <Section title="Runs" count={runs.value?.runs.length ?? 0}>
-        {runs.value === null ? <Pending error={runs.error} /> : <RunList runs={runs.value.runs} />}
+        <WorkspaceContext.Provider value={issue?.workspace.path ?? null}>
+          {runs.value === null ? <Pending error={runs.error} /> : <RunList runs={runs.value.runs} />}
+        </WorkspaceContext.Provider>
       </Section>
     </>
   );

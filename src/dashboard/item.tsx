@@ -1,6 +1,11 @@
 /** What an event stands for: a message, a command with its output, a diff. All of it is text of an agent, and shown as text. */
 import type { RunEvent } from "./data.ts";
-import { formatCount, words } from "./format.ts";
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import { formatCount, pathWithin, plainCommand, words } from "./format.ts";
+
+/** Of the ticket whose events are shown; null where it isn't known. */
+export const WorkspaceContext = createContext<string | null>(null);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -50,7 +55,7 @@ function Command({ data }: { readonly data: Fields }) {
   const code = data["exit_code"];
   const line = (
     <>
-      <code>{text(data, "command")}</code>
+      <code>{plainCommand(text(data, "command"))}</code>
       {typeof code === "number" && code !== 0 && <span class="error"> exit {code}</span>}
     </>
   );
@@ -64,17 +69,18 @@ function Command({ data }: { readonly data: Fields }) {
 }
 
 function FileChange({ changes }: { readonly changes: unknown }) {
+  const workspace = useContext(WorkspaceContext);
+  const pathOf = (file: Fields): string => pathWithin(text(file, "path"), workspace);
   const files = Array.isArray(changes) ? changes.map(fieldsOf) : [];
   return (
     <details>
       <summary>
-        {formatCount(files.length)} {files.length === 1 ? "file" : "files"}:{" "}
-        <code>{files.map((file) => text(file, "path")).join(", ")}</code>
+        {formatCount(files.length)} {files.length === 1 ? "file" : "files"}: <code>{files.map(pathOf).join(", ")}</code>
       </summary>
       {files.map((file, index) => (
         <div key={index}>
           <p>
-            {words(text(file, "change"))} <code>{text(file, "path")}</code>
+            {words(text(file, "change"))} <code>{pathOf(file)}</code>
           </p>
           <pre>{text(file, "diff")}</pre>
         </div>

@@ -58,7 +58,7 @@ function AnswerForm({ question, identifier }: { readonly question: Question; rea
         <label class="field">
           Your answer to {identifier}
           <textarea
-            rows={2}
+            rows={1}
             required={question.kind === "question"}
             value={text}
             onInput={(event) => setText(event.currentTarget.value)}
