@@ -22,7 +22,7 @@ async function setUp(issues: number): Promise<readonly IssueId[]> {
 }
 
 describe("an hour with ten running agents", () => {
-  it.each([10, 50, 200])("and %i active issues stays under 200 requests and 350,000 points", async (issues) => {
+  it.each([10, 200])("and %i active issues stays under 200 requests and 350,000 points", async (issues) => {
     await setUp(issues);
     const { requests, points } = await runLinearHour(day);
     expect(requests).toBeLessThan(200);
@@ -37,9 +37,13 @@ describe("an hour with ten running agents", () => {
     const [issue] = await bench.tracker.fetchIssuesByIds(id === undefined ? [] : [id]);
     const [tool] = bench.tracker.tools;
     if (issue === undefined || tool === undefined) expect.fail("no issue or no tool");
+    // Little is left, so that it comes to refusals soon, and the rest of the hour shows that all goes on afterwards.
+    bench.server.buckets.drain({ requests: 700 });
     let refused = 0;
+    let ticks = 0;
     const flood = async (): Promise<void> => {
-      for (let n = 0; n < 60; n += 1) {
+      ticks += 1;
+      for (let n = 0; ticks <= 40 && n < 60; n += 1) {
         const result = await tool.call(query, { issue, signal: new AbortController().signal });
         if (!result.success) refused += 1;
       }
