@@ -111,7 +111,9 @@ class DemoRun {
     this.#introduce();
     await this.#daemon.start();
     cleanup.defer(() => this.#daemon.stop());
-    if (this.#daemon.url !== null) this.#view.note(`The API is at ${this.#daemon.url}.`);
+    // The token in it is for a person's eyes, not for a file that output goes to.
+    const url = process.stdout.isTTY ? this.#daemon.dashboardUrl : this.#daemon.url;
+    if (url !== null) this.#view.note(`The dashboard is at ${url}`);
     await this.#watch(cleanup);
     if (!this.#stays) {
       const deadline = systemClock.setTimer(DEADLINE_MS, () => this.#ending.resolve("late"));

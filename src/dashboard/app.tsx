@@ -172,9 +172,9 @@ function TokenForm({ onDone }: { readonly onDone?: () => void }) {
   return (
     <form onSubmit={submit}>
       <p>
-        The daemon prints an address with the token when it starts in a terminal. The token itself is in the file{" "}
-        <code>token</code> of its state directory, which <code>symphony status</code> names. This page keeps it in
-        memory alone: a reload forgets it.
+        The daemon prints an address with the token when it starts in a terminal. The token alone is in the file{" "}
+        <code>token</code> of its state directory, which it names there as well. This page keeps it in memory: a reload
+        forgets it.
       </p>
       <label class="field">
         Token
