@@ -38,7 +38,9 @@ describe.each([
   });
 
   test("include zombies, marked as such", async () => {
-    const parent = spawn("bash", ["-c", "sleep 0 & echo $!; exec sleep 60"]);
+    // Ends only once its parent has become a program that reaps nobody.
+    const child = "until grep -q sleep /proc/$PPID/comm; do :; done";
+    const parent = spawn("bash", ["-c", `bash -c '${child}' & echo $!; exec sleep 60`]);
     const [pid] = (await once(parent.stdout, "data")) as [Buffer];
     await expect.poll(async () => (await table.read(Number(pid)))?.zombie, { timeout: 15_000 }).toBe(true);
     parent.kill("SIGKILL");
