@@ -1,5 +1,5 @@
 /** The hooks of the shipped workflow files do what the files say: on a real repository, with stand-ins for `gh` and `npm`. */
-import { chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
+import { appendFile, chmod, mkdir, readFile, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -167,16 +167,17 @@ test.each(PUBLISHING)("%s: nothing that the agent wrote into its clone's .git is
   const trap = join(ticket.workspace, ".git", "trap");
   await writeFile(trap, `#!/bin/sh\ntouch ${pwned}\nexit 1\n`);
   await chmod(trap, 0o755);
-  for (const key of [
-    "core.fsmonitor",
-    "core.sshCommand",
-    "core.pager",
-    "diff.external",
-    "remote.origin.uploadpack",
-    "uploadpack.packObjectsHook",
-  ]) {
-    await ticket.git("config", key, trap);
-  }
+  const settings = [
+    ["core", "fsmonitor", "sshCommand", "pager"],
+    ["diff", "external"],
+    ['remote "origin"', "uploadpack"],
+    ["uploadpack", "packObjectsHook"],
+  ] as const;
+  const lines = settings.map(([section, ...keys]) => {
+    return `[${section}]\n${keys.map((key) => `  ${key} = ${trap}\n`).join("")}`;
+  });
+  await appendFile(join(ticket.workspace, ".git", "config"), lines.join(""));
+  expect(await ticket.git("config", "uploadpack.packObjectsHook")).toBe(trap);
   for (const name of ["pre-push", "reference-transaction", "post-checkout", "pre-auto-gc"]) {
     const hook = join(ticket.workspace, ".git", "hooks", name);
     await writeFile(hook, await readFile(trap));
