@@ -11,7 +11,7 @@ const TOKENS = { input: 1000, cached_input: 600, output: 50, reasoning: 20 };
 /** Holds the agent until the test has looked. */
 const WAIT_AT_GATE = {
   do: "shell",
-  command: 'touch "../../at-gate"; until [ -e ../../gate ]; do sleep 0.05; done',
+  command: 'touch "../../at-gate"; until [ -e ../../gate ]; do sleep 0.2; done',
   tokens: TOKENS,
 };
 
