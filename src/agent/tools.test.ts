@@ -3,11 +3,11 @@ import { captureLog } from "../../test/support/captured-log.ts";
 import { makeIssue } from "../../test/support/issues.ts";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import type { Tool } from "../domain/tool.ts";
-import { createToolRunner, type ToolAudit } from "./tools.ts";
+import { createToolRunner, type ToolAudit, type ToolCallEnd } from "./tools.ts";
 
 const NEVER = new AbortController().signal;
 
-function runnerOf(call: Tool["call"], audit: Partial<ToolAudit> = {}) {
+function runnerOf(call: Tool["call"], audit: Partial<ToolAudit> = {}, signal = NEVER) {
   const said: string[] = [];
   const clock = new ManualClock();
   const captured = captureLog();
@@ -17,7 +17,7 @@ function runnerOf(call: Tool["call"], audit: Partial<ToolAudit> = {}) {
     clock,
     log: captured.log,
     issue: () => makeIssue("ENG-1"),
-    signal: NEVER,
+    signal,
     audit: {
       toolIntended: ({ name }) => said.push(`intended ${name}`),
       toolEnded: ({ ok }) => said.push(`ended ${ok ? "well" : "badly"}`),
@@ -57,4 +57,32 @@ it("a call without an end is given up after two minutes", async () => {
   await clock.advance(120_000);
   expect(await answer).toMatchObject({ success: false, text: expect.stringContaining("120000 ms") });
   expect(said).toEqual(["intended board", "ended badly"]);
+});
+
+it("a call of a run that ends is given up with it, and its end is written down", async () => {
+  const ended = new AbortController();
+  const { run, said } = runnerOf(() => Promise.withResolvers<never>().promise, {}, ended.signal);
+  const answer = run("board", "c-1", {});
+  ended.abort(new Error("the run was stopped"));
+  expect(await answer).toMatchObject({ success: false, text: expect.stringContaining("the run was stopped") });
+  expect(said).toEqual(["intended board", "ended badly"]);
+});
+
+it("an answer that is too long for the model is cut, says how to get less, and is counted as it was sent", async () => {
+  const ends: ToolCallEnd[] = [];
+  const { run } = runnerOf(async () => ({ success: true, text: "x".repeat(100_000) }), {
+    toolEnded: (end) => ends.push(end),
+  });
+  const { success, text } = await run("board", "c-1", {});
+  expect(success).toBe(true);
+  expect(text.length).toBeLessThan(50_000);
+  expect(text).toMatch(/\[cut: 100000 characters; ask for fewer fields, fewer rows or one page at a time\]$/);
+  expect(ends).toEqual([{ callId: "c-1", name: "board", ok: true, durationMs: 0, bytes: Buffer.byteLength(text) }]);
+});
+
+it("a tool that isn't there is refused with the names of those that are, and none is asked", async () => {
+  const { run, said } = runnerOf(fail);
+  const answer = await run("bord", "c-1", {});
+  expect(answer).toMatchObject({ success: false, text: expect.stringContaining("there are: board") });
+  expect(said).toEqual([]);
 });

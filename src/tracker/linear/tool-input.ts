@@ -1,4 +1,5 @@
 /** What an agent may hand to `linear_graphql`: a query string, or a query with variables (section 10.5). */
+import { z } from "zod";
 
 export interface ToolInput {
   readonly query: string;
@@ -15,29 +16,36 @@ const MAX_VARIABLES_BYTES = 500_000;
 
 const SHAPE = 'Give a GraphQL document as a string, or {"query": "...", "variables": {...}}.';
 
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function refuse(problem: string): ReadInput {
-  return { ok: false, problem };
-}
+/** The object form; a string alone stands for its `query`. Errors are sentences for the model. */
+export const toolInputSchema = z.strictObject(
+  {
+    query: z
+      .string({ error: `query is no string. ${SHAPE}` })
+      .refine((query) => query.trim() !== "", { error: `query is empty. ${SHAPE}` })
+      .refine((query) => Buffer.byteLength(query) <= MAX_QUERY_BYTES, {
+        error: `query is larger than ${MAX_QUERY_BYTES} bytes; pass long texts as variables.`,
+      })
+      .describe("A GraphQL document with exactly one operation."),
+    variables: z
+      .record(z.string(), z.unknown(), { error: `variables is no object. ${SHAPE}` })
+      .refine((variables) => Buffer.byteLength(JSON.stringify(variables)) <= MAX_VARIABLES_BYTES, {
+        error: `variables are larger than ${MAX_VARIABLES_BYTES} bytes.`,
+      })
+      .nullish()
+      .describe("Values of its variables."),
+  },
+  {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? `The input has an unknown key ${issue.keys.map((key) => JSON.stringify(key)).join(", ")}. ${SHAPE}`
+        : `The input is neither a string nor an object. ${SHAPE}`,
+  },
+);
 
 /** Checks type and size; the document itself is judged later. */
 export function readToolInput(args: unknown): ReadInput {
-  if (typeof args !== "string" && !isMap(args)) return refuse(`The input is neither a string nor an object. ${SHAPE}`);
-  const map: Readonly<Record<string, unknown>> = typeof args === "string" ? { query: args } : args;
-  const unknown = Object.keys(map).find((key) => key !== "query" && key !== "variables");
-  if (unknown !== undefined) return refuse(`The input has an unknown key ${JSON.stringify(unknown)}. ${SHAPE}`);
-  const { query, variables = null } = map;
-  if (typeof query !== "string") return refuse(`query is no string. ${SHAPE}`);
-  if (query.trim() === "") return refuse(`query is empty. ${SHAPE}`);
-  if (variables !== null && !isMap(variables)) return refuse(`variables is no object. ${SHAPE}`);
-  if (Buffer.byteLength(query) > MAX_QUERY_BYTES) {
-    return refuse(`query is larger than ${MAX_QUERY_BYTES} bytes; pass long texts as variables.`);
-  }
-  if (variables !== null && Buffer.byteLength(JSON.stringify(variables)) > MAX_VARIABLES_BYTES) {
-    return refuse(`variables are larger than ${MAX_VARIABLES_BYTES} bytes.`);
-  }
+  const parsed = toolInputSchema.safeParse(typeof args === "string" ? { query: args } : args);
+  if (!parsed.success) return { ok: false, problem: parsed.error.issues[0]?.message ?? SHAPE };
+  const { query, variables } = parsed.data;
   return { ok: true, input: { query, variables: variables ?? {} } };
 }

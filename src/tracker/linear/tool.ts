@@ -6,6 +6,7 @@ import { print } from "graphql/language";
 import type { AppError } from "../../domain/errors.ts";
 import { errorMessage, isAppError } from "../../domain/errors.ts";
 import type { Tool, ToolContext, ToolResult } from "../../domain/tool.ts";
+import { declaredSchema } from "../tool-schema.ts";
 import type { LinearAnswer, LinearClient } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
 import { callKey, DoubtfulCalls, findMade, isInDoubt } from "./doubtful-calls.ts";
@@ -19,7 +20,7 @@ import type { Lookup } from "./ownership.ts";
 import { Ownership } from "./ownership.ts";
 import type { ToolMode } from "./provider.ts";
 import type { ToolInput } from "./tool-input.ts";
-import { readToolInput } from "./tool-input.ts";
+import { readToolInput, toolInputSchema } from "./tool-input.ts";
 import type { ResultError } from "./tool-result.ts";
 import { ResultWriter } from "./tool-result.ts";
 import { ValueProblem } from "./values.ts";
@@ -44,16 +45,6 @@ const ABOUT_MODE: Readonly<Record<ToolMode, string>> = {
     " Changes are limited to your own issue: issueUpdate (title, description, stateId, priority, estimate, dueDate, labels), comments, reactions, attachments, " +
     `relations, and sub-issues in its project (issueCreate with parentId).${ABOUT_REPEATING}`,
 };
-
-const INPUT_SCHEMA = {
-  type: "object",
-  properties: {
-    query: { type: "string", description: "A GraphQL document with exactly one operation." },
-    variables: { type: ["object", "null"], description: "Values of its variables.", additionalProperties: true },
-  },
-  required: ["query"],
-  additionalProperties: false,
-} as const;
 
 /** Parsed and counted, or what to tell the agent. */
 type Readable =
@@ -207,7 +198,7 @@ export function createLinearTool(deps: LinearToolDeps): Tool {
   return {
     name: "linear_graphql",
     description: `${INTRODUCTION}${ABOUT_MODE[deps.mode]}`,
-    inputSchema: INPUT_SCHEMA,
+    inputSchema: declaredSchema(toolInputSchema),
     canChange(args) {
       const readable = read(args);
       return readable.ok && readable.operation.kind === "mutation";

@@ -5,6 +5,7 @@ import { AppError, assertNever, errorMessage } from "../../domain/errors.ts";
 import { normalizeState } from "../../domain/issue.ts";
 import type { Tool, ToolContext, ToolResult } from "../../domain/tool.ts";
 import type { Clock } from "../../lib/clock.ts";
+import { declaredSchema } from "../tool-schema.ts";
 import { createFile, editFile } from "./atomic-file.ts";
 import { isTicketName, type Board, type TicketEntry } from "./board.ts";
 import { oneLine, plainText } from "./markdown.ts";
@@ -35,32 +36,19 @@ const MAX_COMMENTS_CHARS = 4_000;
 const MAX_CREATE_TRIES = 50;
 
 const argumentsSchema = z.strictObject({
-  action: z.enum(["get", "comment", "move", "create"]),
-  issue: z.string().optional(),
-  state: z.string().optional(),
-  title: z.string().max(MAX_TITLE_CHARS).optional(),
-  body: z.string().max(MAX_BODY_CHARS).optional(),
+  action: z.enum(["get", "comment", "move", "create"]).describe("What to do."),
+  issue: z
+    .string()
+    .optional()
+    .describe("Identifier of the ticket; the ticket you work on when left out. Not for create."),
+  state: z
+    .string()
+    .optional()
+    .describe("move: the new state. create: the first state, when it is not to be the default."),
+  title: z.string().max(MAX_TITLE_CHARS).optional().describe("create: the title, one line."),
+  body: z.string().max(MAX_BODY_CHARS).optional().describe("comment: the comment. create: the description. Markdown."),
 });
 type Arguments = z.output<typeof argumentsSchema>;
-
-const inputSchema = {
-  type: "object",
-  properties: {
-    action: { type: "string", enum: ["get", "comment", "move", "create"], description: "What to do." },
-    issue: {
-      type: "string",
-      description: "Identifier of the ticket; the ticket you work on when left out. Not for create.",
-    },
-    state: {
-      type: "string",
-      description: "move: the new state. create: the first state, when it is not to be the default.",
-    },
-    title: { type: "string", description: "create: the title, one line." },
-    body: { type: "string", description: "comment: the comment. create: the description. Markdown." },
-  },
-  required: ["action"],
-  additionalProperties: false,
-} as const;
 
 function parseArguments(args: unknown): Arguments {
   const parsed = argumentsSchema.safeParse(args);
@@ -232,7 +220,7 @@ export function createLocalBoardTool(deps: LocalBoardDeps): Tool {
     description:
       "Reads and changes the ticket board that this work comes from. get: one ticket with its description, comments and the states " +
       "there are. comment: adds a comment to a ticket. move: puts a ticket into another state. create: makes a new ticket.",
-    inputSchema,
+    inputSchema: declaredSchema(argumentsSchema),
     canChange(args) {
       const parsed = argumentsSchema.safeParse(args);
       return parsed.success && parsed.data.action !== "get";
