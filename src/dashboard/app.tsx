@@ -134,10 +134,16 @@ function Body({ route }: { readonly route: Route }) {
 }
 
 function Locked() {
+  const { client } = useServices();
   return (
     <div class="locked">
       <h1>Locked</h1>
       <p>This daemon is reachable from other machines, so everything that it says needs its token.</p>
+      {client.hasToken && (
+        <p class="problem" role="alert">
+          That token isn't this daemon's.
+        </p>
+      )}
       <TokenForm />
     </div>
   );

@@ -221,6 +221,38 @@ describe("the dashboard of a busy daemon", () => {
   });
 });
 
+test("on an address that others reach, the page says nothing before it has the token", async () => {
+  await using daemon = await TestDaemon.make();
+  await daemon.writeWorkflow({ server: { port: 0, host: "0.0.0.0" } });
+  await daemon.writeScript({ "T-1": WORKS });
+  await daemon.writeTicket("T-1");
+  await daemon.start();
+  await daemon.untilInTurn("T-1");
+  await using visit = await openWindow(browser, {}, { complaints: /401/ });
+  const { page } = visit;
+  await page.goto(addressOf(daemon, "", false).replace("0.0.0.0", "127.0.0.1"));
+  await page.getByRole("heading", { name: "Locked" }).waitFor();
+  expect(await page.getByText("T-1").count()).toBe(0);
+  await page.getByLabel("Token").fill("wrong");
+  await page.getByRole("main").getByRole("button", { name: "Unlock" }).click();
+  await page.getByRole("main").getByText("That token isn't this daemon's.").waitFor();
+  await page.getByLabel("Token").fill((await daemon.text("state", "token")).trim());
+  await page.getByRole("main").getByRole("button", { name: "Unlock" }).click();
+  await expectShown(page.getByRole("row", { name: /T-1/ }));
+});
+
+test("a browser without JavaScript is told where the facts are", async () => {
+  await using daemon = await TestDaemon.make();
+  await daemon.writeWorkflow({ server: { port: 0 } });
+  await daemon.start();
+  // Of a page of plain JSON, Chromium asks for an icon that there isn't.
+  await using visit = await openWindow(browser, { javaScriptEnabled: false }, { complaints: /404/ });
+  const { page } = visit;
+  await page.goto(addressOf(daemon, "", false));
+  await page.getByRole("link", { name: "/api/v1/state" }).click();
+  expect(JSON.parse((await page.locator("body").textContent()) ?? "")).toMatchObject({ mode: "running" });
+});
+
 test("the page comes back by itself when the daemon does, and knows what it knew meanwhile", async () => {
   await using daemon = await TestDaemon.make();
   await daemon.writeWorkflow({ server: { port: 0 } });
