@@ -1,5 +1,4 @@
 /** The parameters of thread/start, thread/resume and turn/start for one session. */
-import { MARKER_VARIABLE } from "../../host/login-shell.ts";
 import type { SessionRequest, TurnRequest } from "../port.ts";
 import { approvalPolicy, threadConfig, threadSandbox } from "./policy.ts";
 import type { ThreadParams, ThreadResumeParams, ThreadStartParams, TurnStartParams, UserInput } from "./protocol.ts";
@@ -9,19 +8,13 @@ import { cutAt } from "./reading.ts";
 const MAX_INPUT_CHARS = 1_048_576;
 const SERVICE_NAME = "symphony";
 
-function threadParams({ settings, workspacePath, runMarker }: SessionRequest, temporary: string | null): ThreadParams {
+function threadParams({ settings, workspacePath }: SessionRequest, temporary: string | null): ThreadParams {
   const { approvalsReviewer } = settings.codex;
   return {
     cwd: workspacePath,
     approvalPolicy: approvalPolicy(settings),
     sandbox: threadSandbox(settings),
-    config: {
-      ...threadConfig(settings, workspacePath, temporary),
-      // A shared process can't name the run in its environment; a thread can, for its commands and its sub-agents' (measured).
-      ...(settings.codex.process === "shared"
-        ? { [`shell_environment_policy.set.${MARKER_VARIABLE}`]: runMarker }
-        : {}),
-    },
+    config: threadConfig(settings, workspacePath, temporary),
     ...(approvalsReviewer === null ? {} : { approvalsReviewer }),
   };
 }
