@@ -157,8 +157,17 @@ export class TestDaemon implements AsyncDisposable {
   }
 
   /** Waits until a ticket has ended that many runs, and answers all of its runs, the oldest first. */
-  untilRunsEnded(ticket: string, count = 1): Promise<readonly RunJson[]> {
-    return until(`${ticket} has ended ${count} runs`, () => {
+  async untilRunsEnded(ticket: string, count = 1): Promise<readonly RunJson[]> {
+    // Asking the ledger costs more than all else that a waiting test does: only when something has changed.
+    let changed = true;
+    const unobserve = this.daemon.orchestrator.observe({
+      changed: () => (changed = true),
+      agentEvent: () => undefined,
+    });
+    using _ = { [Symbol.dispose]: unobserve };
+    return await until(`${ticket} has ended ${count} runs`, () => {
+      if (!changed) return false;
+      changed = false;
       const runs = this.runs().filter((run) => run.issue_identifier === ticket);
       return runs.filter((run) => run.ended_at !== null).length >= count && runs;
     });
