@@ -34,4 +34,8 @@ createInterface({ input: process.stdin })
 createInterface({ input: server.stdout }).on("line", (line) => {
   if (!isTheOne(line, "lose")) process.stdout.write(`${line}\n`);
 });
-server.on("exit", (code) => process.exit(code ?? 1));
+server.on("exit", (code) => {
+  process.exitCode = code ?? 1;
+  // Nothing is left to read for.
+  process.stdin.destroy();
+});

@@ -15,8 +15,9 @@ test("a sub-agent's events and end are kept apart, and its tokens are counted as
     }
     const [spawned, waited] = outputs;
     if (spawned === undefined) return ofAgents("spawn_agent", { message: "the child's task" });
-    if (waited !== undefined)
+    if (waited !== undefined) {
       return say("the parent's answer", { input: 100, cachedInput: 0, output: 10, reasoning: 0 });
+    }
     const { agent_id: id } = JSON.parse(spawned) as { readonly agent_id: string };
     return ofAgents("wait_agent", { targets: [id], timeout_ms: 60_000 });
   });
