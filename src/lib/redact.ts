@@ -11,8 +11,8 @@ const SECRET_KEY =
 
 /** Credentials that tell themselves by their shape. Each keeps what stands before the secret ($1). */
 const SECRET_SHAPES: readonly RegExp[] = [
-  // https://user:password@host: git prints the address that it was given.
-  /([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@"']{1,500}(?=@)/gi,
+  // https://user:password@host: git prints the address that it was given. It is looked for by what is rare in a text.
+  /(:\/\/)[^\s/@"']{1,500}(?=@)/g,
   /(authorization["']?\s{0,3}[:=]\s{0,3}["']?(?:(?:bearer|basic|token)\s{1,3})?)[^\s"',}]{1,2000}/gi,
   /(\bbearer\s{1,3})[\w.~+/=-]{8,2000}/gi,
   // Keys of Linear and of OpenAI: the agent's own key is not among our settings, but its words can reach a log.
