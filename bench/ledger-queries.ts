@@ -18,8 +18,8 @@ const TURNS_PER_RUN = 5;
 const REPEATS = 20;
 const HOUR_MS = 3_600_000;
 
-/** Rows as the daemon writes them, made by SQLite itself: a million take seconds. */
-function fill(path: string): void {
+/** Adds rows as the daemon writes them, made by SQLite itself: a million take seconds. */
+export function fillLedger(path: string): void {
   const now = Date.now();
   const db = new Database(path);
   db.exec(`
@@ -78,7 +78,7 @@ function run(): BenchReport {
   const path = join(directory, "ledger.db");
   try {
     openLedger({ path, clock: systemClock, log: pino({ level: "silent" }) }).close();
-    fill(path);
+    fillLedger(path);
     const reader = openLedgerReader(path);
     const rows = Object.entries(pages(reader)).map(([query, ask]): BenchRow => ({ query, ...measure(ask) }));
     reader.close();

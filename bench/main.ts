@@ -1,12 +1,31 @@
-/** `npm run bench -- NAME [--json]`: runs one benchmark and prints its figures; without a name it says which there are. */
+/** `npm run bench -- NAME [--json]`: runs one benchmark, or `all`, and prints the figures; without a name it says which there are. */
 import { parseArgs } from "node:util";
 import { tableLines } from "../src/cli/table.ts";
 import type { Bench, BenchReport, BenchRow } from "./bench.ts";
+import { dispatch } from "./dispatch.ts";
+import { events } from "./events.ts";
+import { idle } from "./idle.ts";
 import { ledgerQueries } from "./ledger-queries.ts";
+import { ledgerWrites } from "./ledger-writes.ts";
 import { linearBudget } from "./linear-budget.ts";
+import { restart } from "./restart.ts";
+import { soak } from "./soak.ts";
+import { startup } from "./startup.ts";
+import { tick } from "./tick.ts";
 
 /** Every benchmark there is. */
-const BENCHES: readonly Bench[] = [ledgerQueries, linearBudget];
+const BENCHES: readonly Bench[] = [
+  startup,
+  idle,
+  tick,
+  events,
+  ledgerWrites,
+  ledgerQueries,
+  linearBudget,
+  restart,
+  soak,
+  dispatch,
+];
 
 function list(): string {
   return BENCHES.map(({ name, about }) => `  ${name}  ${about}`).join("\n");
@@ -27,9 +46,25 @@ function table(rows: readonly BenchRow[]): string {
   return tableLines(columns, cells).join("\n");
 }
 
-function print({ name }: Bench, { rows, notes }: BenchReport, asJson: boolean): void {
-  const text = asJson ? JSON.stringify({ bench: name, rows, notes }) : [table(rows), ...notes].join("\n\n");
-  process.stdout.write(`${text}\n`);
+function print({ name, about }: Bench, { rows, notes }: BenchReport, asJson: boolean): void {
+  const text = asJson
+    ? JSON.stringify({ bench: name, rows, notes })
+    : [`${name}: ${about}`, table(rows), ...notes].join("\n\n");
+  process.stdout.write(`${text}\n${asJson ? "" : "\n"}`);
+}
+
+/** One after the other: they would disturb each other. A benchmark that fails doesn't take the others' figures with it. */
+async function runAll(benches: readonly Bench[], asJson: boolean): Promise<number> {
+  let failures = 0;
+  for (const bench of benches) {
+    try {
+      print(bench, await bench.run(), asJson);
+    } catch (error) {
+      failures += 1;
+      process.stderr.write(`${bench.name}: ${error instanceof Error ? error.message : String(error)}\n`);
+    }
+  }
+  return failures === 0 ? 0 : 1;
 }
 
 async function main(): Promise<number> {
@@ -37,13 +72,13 @@ async function main(): Promise<number> {
     allowPositionals: true,
     options: { json: { type: "boolean", default: false } },
   });
-  const bench = BENCHES.find(({ name }) => name === positionals[0]);
-  if (bench === undefined || positionals.length > 1) {
-    process.stderr.write(`npm run bench -- NAME [--json]\n${list()}\n`);
+  const [wanted] = positionals;
+  const benches = BENCHES.filter(({ name }) => wanted === "all" || name === wanted);
+  if (benches.length === 0 || positionals.length > 1) {
+    process.stderr.write(`npm run bench -- NAME|all [--json]\n${list()}\n`);
     return 2;
   }
-  print(bench, await bench.run(), values.json);
-  return 0;
+  return runAll(benches, values.json);
 }
 
 process.exitCode = await main();

@@ -117,6 +117,11 @@ export class ScriptedAppServer {
     this.#process.stdout.write(text);
   }
 
+  /** As a pipe hands them over: cut anywhere. */
+  bytes(chunk: Uint8Array): void {
+    this.#process.stdout.write(chunk);
+  }
+
   /** The process ends by itself. */
   exit(exit: ProcessExit, stderr = ""): void {
     this.#process.stderr = stderr;
