@@ -150,6 +150,8 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
   const files = stateFiles(stateDirectory(settings, { flag: options.stateDir, env }));
   const { orchestrator, notifier } = await buildOrchestrator(options, { workflow, trackers, files, redactor }, unwind);
   const server = await serveApi(options, { orchestrator, files, settings, workflow, trackers }, unwind);
+  // Before the server: whoever asks during a drain is answered, and may act on what still runs.
+  unwind.defer(() => orchestrator.stop());
   // Never taken off: ends of runs are shown while the orchestrator stops, too.
   orchestrator.observe(
     new SessionMirror({
@@ -196,7 +198,6 @@ async function buildOrchestrator(
   const notifier = new Notifier({ clock, log, redact, ...now });
   orchestrator.observe({ changed: () => notifier.changed() });
   unwind.defer(() => notifier.stop());
-  unwind.defer(() => orchestrator.stop());
   return { orchestrator, notifier };
 }
 
