@@ -118,6 +118,8 @@ class Runner {
       listener: this.#listener,
       controls: this.controls,
       state: this.state,
+      checkWorkspace: () =>
+        this.#deps.workspaces.verify(workspace.path, this.#request.settings.workspace.root, workspace),
     };
     this.#session = await openSession(parts, workspace);
     // After the agent has been started: a look at a large tree must not hold back the other tickets' agents.

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { issue, makeRunBench, RUN_ID as ID, type RunBench } from "../../test/support/run-bench.ts";
@@ -65,6 +66,26 @@ describe("turns", () => {
     (await next).end(end);
     expect((await run.done).outcome).toEqual(outcome);
     expect(my.place.reader().runs()[0]?.turns).toBe(1);
+  });
+});
+
+describe("a workspace that changes during a turn", () => {
+  it.each([
+    ["removed", async () => undefined],
+    ["swapped for a link", async (path: string) => symlink(my.fixture.dir, path)],
+  ])("%s gets no other turn", async (_name, replace) => {
+    const next = my.backend.nextTurn();
+    const run = my.start();
+    const turn = await next;
+    const { path } = my.record ?? { path: "" };
+    await rm(path, { recursive: true });
+    await replace(path);
+    turn.end({ kind: "completed" });
+    expect(await run.done).toMatchObject({
+      outcome: { kind: "failed", class: "workspace", retryable: true },
+      turns: 1,
+    });
+    expect([my.backend.turns.length, my.backend.closed]).toEqual([1, 1]);
   });
 });
 

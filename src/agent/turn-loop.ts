@@ -19,6 +19,8 @@ export interface TurnLoopDeps {
   readonly state: RunState;
   readonly clock: Clock;
   readonly log: Log;
+  /** Rejects when the workspace is no longer what the run was given. */
+  checkWorkspace(): Promise<void>;
 }
 
 export class TurnLoop {
@@ -38,6 +40,8 @@ export class TurnLoop {
     let prompt: string | null = firstPrompt;
     let pictures = images;
     while (prompt !== null && state.outcome === null && !state.isOverBudget()) {
+      // A turn may last for hours: the agent must not go on in a directory that has been removed, or swapped for a link.
+      if (state.turn > 0) await this.#deps.checkWorkspace();
       state.turn += 1;
       const end = await this.#runTurn(prompt, pictures);
       pictures = [];
