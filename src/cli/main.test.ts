@@ -35,3 +35,20 @@ describe("an option that both the program and a command take", () => {
     }
   });
 });
+
+describe("a word that is neither a command nor a file", () => {
+  test("is taken for a typing error, with a guess where there is a near command", async () => {
+    const near = await run("statsu");
+    expect([near.code, near.stdout]).toEqual([2, ""]);
+    expect(near.stderr).toMatch(/^symphony: there is no command statsu, .*did you mean status\? .*\n$/);
+    expect((await run("frobnicate")).stderr).not.toContain("did you mean");
+  });
+
+  test("with an ending or a folder it is a workflow file that isn't there", async () => {
+    for (const file of ["other.md", "./other"]) {
+      const { code, stderr } = await run(file);
+      expect(code).toBe(1);
+      expect(stderr).toContain("there is no such file");
+    }
+  });
+});

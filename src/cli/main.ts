@@ -1,4 +1,5 @@
 /** The command line: what `symphony` and its commands take. Each command's own file is loaded only when it is asked for. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { errorMessage, isAppError } from "../domain/errors.ts";
@@ -68,6 +69,7 @@ function buildProgram(done: (exitCode: number) => void): Command {
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(usageLine(text)) })
     .action(async (workflow: string) => {
+      await refuseMistypedCommand(program, workflow);
       const given = program.opts<Given>();
       const { runDaemon } = await import("./run.ts");
       done(
@@ -90,6 +92,18 @@ function buildProgram(done: (exitCode: number) => void): Command {
   addProtocol(program, done);
   addCompletion(program, done);
   return program;
+}
+
+/** A lone word that is no file was meant as a command: what a typing error asks for is not a workflow file of that name. */
+async function refuseMistypedCommand(program: Command, word: string): Promise<void> {
+  if (!/^[a-z][a-z-]*$/.test(word) || existsSync(word)) return;
+  const { nearestName } = await import("../workflow/nearest-name.ts");
+  const near = nearestName(
+    word,
+    program.commands.map((command) => command.name()),
+  );
+  const guess = near === null ? "" : `; did you mean ${near}?`;
+  program.error(`there is no command ${word}, and no workflow file of that name${guess}`, { exitCode: EXIT.usage });
 }
 
 /** commander's complaint, which may bring a guess on a second line, as one line of ours. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createCodexBackend } from "../../agent/codex/backend.ts";
 import { checkAgentCommand } from "../../agent/codex/command-check.ts";
 import type { AgentCheck } from "../../agent/port.ts";
-import { errorMessage } from "../../domain/errors.ts";
+import { errorMessage, isAppError } from "../../domain/errors.ts";
 import type { Settings } from "../../domain/settings.ts";
 import { createLocalHost } from "../../host/local.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -43,7 +43,10 @@ export async function checkAgentHere({
     });
     return [ok("agent", `${settings.codex.command} starts, version ${found.version ?? "unknown"}`), ...readings(found)];
   } catch (error) {
-    const mend = "install it (npm install --global @openai/codex), or set codex.command to how it is started";
+    const isAbsent = isAppError(error) && error.code === "codex_not_found";
+    const mend = isAbsent
+      ? "install it (npm install --global @openai/codex), or set codex.command to how it is started"
+      : "start codex.command by hand as this user, in an empty folder, and see what it says";
     return [fail("agent", errorMessage(error), mend), ...unknown];
   } finally {
     await backend.close();
