@@ -13,10 +13,10 @@ import { processFigures, type ProcessFigures } from "./process-figures.ts";
 type Json = Readonly<Record<string, unknown>>;
 
 /** What the simulated agent does in each turn of a ticket (docs/simulated-agent.md). */
-export type Turns = readonly (readonly Json[])[];
+type Turns = readonly (readonly Json[])[];
 
 /** Two turns of 250 events; the second ends the ticket. */
-export const TWO_BUSY_TURNS: Turns = [
+const TWO_BUSY_TURNS: Turns = [
   [{ do: "burst", events: 250 }],
   [
     { do: "burst", events: 250 },
