@@ -54,7 +54,8 @@ function needsToken(context: Context, options: SecurityOptions): boolean {
   // A browser can't send a token with an address. These files hold nothing of the daemon's; the page asks for the token itself.
   if (isRead && isPagePath(path)) return false;
   if (!isLoopback(options.host)) return true;
-  if (isRead) return false;
+  // Routes change something by POST alone (route.ts has nothing else): any other method is told that it isn't there.
+  if (method !== "POST") return false;
   return !(options.openRefresh && path === "/api/v1/refresh");
 }
 

@@ -134,6 +134,10 @@ describe("the API", () => {
 
   it("wants the token for a refresh over TCP, and none over the socket", async () => {
     expect((await ask("/api/v1/refresh", { method: "POST" })).status).toBe(401);
+    // What no route has is said to everybody.
+    for (const method of ["DELETE", "PUT", "PATCH", "OPTIONS"]) {
+      expect((await ask("/api/v1/refresh", { method })).status).toBe(405);
+    }
     const wrong = { authorization: "Bearer wrong" };
     expect((await ask("/api/v1/refresh", { method: "POST", headers: wrong })).status).toBe(401);
     const right = { authorization: `Bearer ${token}` };
