@@ -1,9 +1,6 @@
 /** A local board with the simulated agent, as files in a folder. */
-import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { request, type IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { json } from "node:stream/consumers";
 import { simulatedAgentCommand } from "../../src/agent/simulated/command.ts";
 import { openLedgerReader } from "../../src/ledger/queries.ts";
 import type { RunJson } from "../../src/ledger/run-list.ts";
@@ -71,13 +68,6 @@ export function runsIn(dir: string): readonly RunJson[] {
   } finally {
     reader.close();
   }
-}
-
-/** `GET /api/v1/state` of the daemon that runs there; cheaper than another process that asks for it. */
-export async function statusIn(dir: string): Promise<unknown> {
-  const asked = request({ socketPath: join(dir, "state", "control.sock"), path: "/api/v1/state" }).end();
-  const [answer] = (await once(asked, "response")) as [IncomingMessage];
-  return json(answer);
 }
 
 /** Script steps that call the board. */
