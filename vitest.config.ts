@@ -19,8 +19,8 @@ const shared = {
 
 export default defineConfig({
   test: {
-    // The default leaves a processor to vitest itself; these tests mostly wait for processes of their own.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // More workers than processors: many tests wait for processes of their own, for graces and for deadlines.
+    maxWorkers: Math.max(3, availableParallelism()),
     allowOnly: false,
     reporters: ["default", new SkipGuard()],
     experimental: { diagnostics: { isolate: false } },
