@@ -31,14 +31,19 @@ class Stage implements AsyncDisposable {
     const bench = await DaemonBench.make(model);
     const board = join(bench.dir, "board");
     await mkdir(board);
-    for (const name of tickets) {
-      await writeFile(join(board, `${name}.md`), "---\ntitle: Greet\nstate: Todo\n---\n\nGreet.\n");
-    }
+    const stage = new Stage(bench, model);
+    await stage.addTickets(tickets);
     await bench.writeWorkflow(
       { tracker: { kind: "local", provider: { path: board } }, ...more },
       "Ticket {{ issue.identifier }}",
     );
-    return new Stage(bench, model);
+    return stage;
+  }
+
+  async addTickets(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await writeFile(join(this.bench.dir, "board", `${name}.md`), "---\ntitle: Greet\nstate: Todo\n---\n\nGreet.\n");
+    }
   }
 
   /** The rows of one list of the status. */
@@ -75,7 +80,7 @@ test("an agent without a login pauses dispatch and names the mend, and a login a
     asked.headers.authorization === undefined
       ? { kind: "status", status: 401, body: { error: { message: "who are you?" } } }
       : worker(asked);
-  await using stage = await Stage.make(decide, { agent: { max_concurrent_agents: 1 } }, ["HOME-1", "HOME-2"]);
+  await using stage = await Stage.make(decide, {}, []);
   const { bench, model } = stage;
   const config = join(bench.env["CODEX_HOME"] ?? "", "config.toml");
   const text = await readFile(config, "utf8");
@@ -89,13 +94,14 @@ test("an agent without a login pauses dispatch and names the mend, and a login a
     return rows.length > 0 ? rows : null;
   });
   expect(pause).toMatchObject({ kind: "auth", message: expect.stringContaining("codex login") });
+  // Only now, so that no run began beside the look.
+  await stage.addTickets(["HOME-1", "HOME-2"]);
   await writeFile(join(bench.env["CODEX_HOME"] ?? "", "auth.json"), JSON.stringify({ OPENAI_API_KEY: "sk-of-a-test" }));
   expect(await post(bench, "/api/v1/resume")).toBe(202);
   const runs = await until("both tickets are done", async () => {
     const done = (await bench.runs()).filter(({ outcome }) => outcome === "succeeded");
     return done.length === 2 ? done : null;
   });
-  // A run that began beside the look was no fault of its ticket. Then the other one is the probe that ends the pause.
   expect(runs.map(({ attempt }) => attempt)).toEqual([null, null]);
   expect(model.requests.at(-1)?.headers.authorization).toBe("Bearer sk-of-a-test");
   expect(await stage.rows("paused")).toEqual([]);
