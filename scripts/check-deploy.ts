@@ -1,7 +1,7 @@
 /** `npm run check:deploy`: what can be proved of package, image and unit on a machine without a Docker engine; says what it doesn't prove. */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { aptPackages, composeProblems, dockerfileProblems, unitProblems } from "./deploy-files.ts";
 
@@ -93,9 +93,11 @@ function checkPackage(dir: string): void {
     ...process.env,
     PATH: `${nodeDir}:${process.env["PATH"] ?? ""}`,
     HOME: dir,
-    npm_config_cache: join(dir, "cache"),
   };
-  for (const name of Object.keys(env)) if (name.startsWith("npm_") && name !== "npm_config_cache") delete env[name];
+  // What `npm run` left in the environment is about this checkout; where packages come from is the user's own affair.
+  for (const name of Object.keys(env)) if (name.startsWith("npm_")) delete env[name];
+  env["npm_config_cache"] = join(dir, "cache");
+  env["npm_config_userconfig"] = join(homedir(), ".npmrc");
   const packed = run(root, env, "npm", "pack", "--silent", "--pack-destination", dir);
   report("npm pack", problemsOf(packed));
   const archive = join(dir, packed.stdout.trim().split("\n").at(-1) ?? "");
