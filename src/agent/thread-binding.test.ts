@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { misfit, parseBinding, toolsKey, type ThreadBinding } from "./thread-binding.ts";
 
 const KEPT: ThreadBinding = {
-  cwd: "/work/A-1",
+  cwd: "/trees/A-1",
   home: "/home/a/.codex",
   modelProvider: "openai",
   model: "gpt-5.5",
@@ -13,7 +13,7 @@ const KEPT: ThreadBinding = {
 
 describe("a thread's binding", () => {
   it.each([
-    [{ cwd: "/work/A-2" }, "its workspace was /work/A-1 and is /work/A-2 now"],
+    [{ cwd: "/trees/A-2" }, "its workspace was /trees/A-1 and is /trees/A-2 now"],
     [{ home: "/srv/codex" }, "the agent's home was /home/a/.codex and is /srv/codex now"],
     [{ modelProvider: "azure" }, "the model provider was openai and is azure now"],
     [{ tools: "abd" }, "the tools that it was made with are others now"],

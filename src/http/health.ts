@@ -7,26 +7,28 @@ export type Health = z.infer<typeof healthSchema>;
 export type Readiness = z.infer<typeof readySchema>;
 
 /** What is wrong, by part. A pause that a person wished or a limit that was met is no problem of the daemon. */
-function problemsOf(snapshot: unknown): { readonly mode: Health["mode"]; readonly problems: Health["problems"] } {
-  const { mode, tracker, workflow, ledger } = stateSchema.parse(snapshot);
+function problemsOf({ tracker, workflow, ledger }: z.infer<typeof stateSchema>): Health["problems"] {
   const parts = { ledger, workflow, tracker };
-  const problems = Object.entries(parts).flatMap(([part, { last_error: error }]) =>
+  return Object.entries(parts).flatMap(([part, { last_error: error }]) =>
     error === null ? [] : [{ part, message: error.message }],
   );
-  return { mode, problems };
 }
 
 /** The process answers, so it lives; `degraded` says that a part of it has a problem. */
 export function healthOf(snapshot: unknown): Health {
-  const { mode, problems } = problemsOf(snapshot);
+  const state = stateSchema.parse(snapshot);
+  const { mode } = state;
+  const problems = problemsOf(state);
   return { status: problems.length === 0 ? "ok" : "degraded", mode, problems };
 }
 
 /** Tickets that come now are worked on as far as it is up to the daemon: the tracker was read, all parts work, and it isn't stopping. */
 export function readinessOf(snapshot: unknown): Readiness {
-  const { mode, problems } = problemsOf(snapshot);
+  const state = stateSchema.parse(snapshot);
+  const { mode, tracker } = state;
+  const problems = problemsOf(state);
   const all = [...problems];
-  if (stateSchema.parse(snapshot).tracker.last_ok_at === null && problems.every(({ part }) => part !== "tracker")) {
+  if (tracker.last_ok_at === null && problems.every(({ part }) => part !== "tracker")) {
     all.push({ part: "tracker", message: "not read yet" });
   }
   if (mode !== "running") all.push({ part: "daemon", message: `it is ${mode}` });

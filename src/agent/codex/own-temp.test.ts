@@ -37,7 +37,7 @@ describe("a session's own temporary folder", () => {
   });
 
   it("isn't needed where the workspaces lie elsewhere, in a folder whose name only begins like it too", async () => {
-    expect(await makeOwnTemp(makeSettings(), "/srv/work/T-1", { TMPDIR: "/srv/wor" })).toBeNull();
+    expect(await makeOwnTemp(makeSettings(), "/srv/trees/T-1", { TMPDIR: "/srv/tree" })).toBeNull();
     expect(await makeOwnTemp(makeSettings(), "/tmpfiles/T-1", {})).toBeNull();
   });
 
