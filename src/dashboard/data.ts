@@ -3,15 +3,13 @@ import type { z } from "zod";
 import type {
   daysSchema,
   eventsSchema,
-  explanationSchema,
   historySchema,
-  issueSchema,
-  issuesSchema,
   runDetailSchema,
   runsSchema,
-  stateSchema,
   usageSchema,
-} from "../http/schemas.ts";
+} from "../http/schemas/history.ts";
+import type { issueSchema, stateSchema } from "../http/schemas/state.ts";
+import type { explanationSchema, issuesSchema } from "../http/schemas/tickets.ts";
 
 export type Snapshot = z.output<typeof stateSchema>;
 export type RunningRow = Snapshot["running"][number];

@@ -7,6 +7,9 @@ import type { InboxItem } from "./inbox.ts";
 import type { Issue } from "./issue.ts";
 import type { FailureClass, Question, RunResult } from "./outcome.ts";
 
+/** Every kind of claim. */
+export const CLAIM_KINDS = ["running", "waiting", "blocked", "cleaning"] as const satisfies readonly Claim["kind"][];
+
 /** Where a run is. `stopping` carries its reason in {@link RunningClaim.stopping}. */
 export type RunPhase = "preparing" | "launching" | "turn" | "between" | "finishing" | "stopping";
 
@@ -101,7 +104,10 @@ export interface WaitingClaim {
   readonly inbox: readonly InboxItem[];
 }
 
-export type BlockReason = "operator" | "no_progress" | "needs_input" | "budget" | "not_retryable";
+/** Every reason for a block. */
+export const BLOCK_REASONS = ["operator", "no_progress", "needs_input", "budget", "not_retryable"] as const;
+
+export type BlockReason = (typeof BLOCK_REASONS)[number];
 
 /** Needs a human; survives restarts. Left when the issue's state or labels change, or a person acts. */
 export interface BlockedClaim {
@@ -138,7 +144,10 @@ export interface WorkspaceRecord {
   readonly createdAt: number;
 }
 
-export type PauseKind = "operator" | "usage_limit" | "auth" | "budget" | "tracker" | "workflow" | "ledger";
+/** Every kind of pause, in the order in which they are named to people. */
+export const PAUSE_KINDS = ["operator", "usage_limit", "auth", "budget", "tracker", "workflow", "ledger"] as const;
+
+export type PauseKind = (typeof PAUSE_KINDS)[number];
 
 /** While any pause holds, nothing new is dispatched. */
 export interface Pause {

@@ -5,7 +5,18 @@ import { openStream } from "../../test/support/event-stream.ts";
 import { TestDaemon } from "../../test/support/test-daemon.ts";
 import { until } from "../../test/support/until.ts";
 import { errorSchema } from "./envelope.ts";
-import * as schemas from "./schemas.ts";
+import { acceptedSchema, healthSchema, readySchema } from "./schemas/daemon.ts";
+import {
+  daysSchema,
+  eventsSchema,
+  historySchema,
+  runDetailSchema,
+  runsSchema,
+  usageSchema,
+} from "./schemas/history.ts";
+import { issueSchema, stateSchema } from "./schemas/state.ts";
+import { questionsSchema } from "./schemas/questions.ts";
+import { explanationSchema, issuesSchema } from "./schemas/tickets.ts";
 
 const HANG = [[[{ do: "hang" }], [{ do: "hang" }], [{ do: "hang" }]]];
 const ASK = [[[{ do: "ask", about: "command", command: "echo hello" }, { do: "hang" }]]];
@@ -42,7 +53,7 @@ async function send(path: string, body?: unknown): Promise<readonly [number, str
   const { status, text } = await daemon.ask("POST", path, body);
   const answer: unknown = JSON.parse(text);
   if (status === 202) {
-    schemas.acceptedSchema.parse(answer);
+    acceptedSchema.parse(answer);
     return [status, null];
   }
   return [status, errorSchema.parse(answer).error.code];
@@ -50,35 +61,35 @@ async function send(path: string, body?: unknown): Promise<readonly [number, str
 
 describe("reading", () => {
   it("answers every list and figure in its documented shape", async () => {
-    const state = await read("/api/v1/state", schemas.stateSchema);
+    const state = await read("/api/v1/state", stateSchema);
     expect(state.counts.running).toBe(2);
-    const { runs } = await read("/api/v1/runs?issue=ENG-1&limit=5", schemas.runsSchema);
+    const { runs } = await read("/api/v1/runs?issue=ENG-1&limit=5", runsSchema);
     expect(runs.map((run) => [run.issue_identifier, run.outcome])).toEqual([["ENG-1", null]]);
-    const history = await read("/api/v1/history?limit=1", schemas.historySchema);
+    const history = await read("/api/v1/history?limit=1", historySchema);
     expect(history.issues).toHaveLength(1);
     expect(history.next).toBe(history.issues[0]?.issue_id);
-    const { days } = await read("/api/v1/days?days=1", schemas.daysSchema);
+    const { days } = await read("/api/v1/days?days=1", daysSchema);
     expect(days[0]?.outcomes["running"]).toBe(2);
-    const usage = await read("/api/v1/usage?by=day", schemas.usageSchema);
+    const usage = await read("/api/v1/usage?by=day", usageSchema);
     expect([usage.by, usage.total.runs]).toEqual(["day", 2]);
-    const issue = await read("/api/v1/issues/eng-1", schemas.issueSchema);
+    const issue = await read("/api/v1/issues/eng-1", issueSchema);
     expect([issue.issue_identifier, issue.status]).toEqual(["ENG-1", "running"]);
-    expect(await read("/api/v1/ENG-1", schemas.issueSchema)).toMatchObject({ issue_identifier: "ENG-1" });
-    expect(await read("/api/v1/health", schemas.healthSchema)).toEqual({ status: "ok", mode: "running", problems: [] });
-    expect(await read("/api/v1/ready", schemas.readySchema)).toEqual({ ready: true, problems: [] });
+    expect(await read("/api/v1/ENG-1", issueSchema)).toMatchObject({ issue_identifier: "ENG-1" });
+    expect(await read("/api/v1/health", healthSchema)).toEqual({ status: "ok", mode: "running", problems: [] });
+    expect(await read("/api/v1/ready", readySchema)).toEqual({ ready: true, problems: [] });
   });
 
   it("answers one run with its turns, and its events a page at a time", async () => {
-    const { runs } = await read("/api/v1/runs?issue=ENG-2", schemas.runsSchema);
+    const { runs } = await read("/api/v1/runs?issue=ENG-2", runsSchema);
     const path = `/api/v1/runs/${runs[0]?.run_id ?? ""}`;
-    const detail = await read(path, schemas.runDetailSchema);
+    const detail = await read(path, runDetailSchema);
     expect(detail.turn_list.map(({ turn, status }) => [turn, status])).toEqual([[1, null]]);
     const events = await until("two events are in the ledger", async () => {
-      const page = await read(`${path}/events`, schemas.eventsSchema);
+      const page = await read(`${path}/events`, eventsSchema);
       return page.events.length >= 2 && page.events;
     });
     const [first, second] = events;
-    const rest = await read(`${path}/events?after=${first?.sequence ?? 0}&limit=1`, schemas.eventsSchema);
+    const rest = await read(`${path}/events?after=${first?.sequence ?? 0}&limit=1`, eventsSchema);
     expect(rest.events).toEqual([second]);
     const { status, text } = await daemon.ask("GET", "/api/v1/runs/none/events");
     expect([status, errorSchema.parse(JSON.parse(text)).error.code]).toEqual([404, "run_not_found"]);
@@ -86,14 +97,14 @@ describe("reading", () => {
 
   it("streams snapshots and events, and goes on after the last event that a reader had", async () => {
     const { text } = await daemon.ask("GET", "/api/v1/runs?issue=ENG-1");
-    const [run] = schemas.runsSchema.parse(JSON.parse(text)).runs;
+    const [run] = runsSchema.parse(JSON.parse(text)).runs;
     const socketPath = daemon.daemon.files.socket;
     const headers = { "last-event-id": "0" };
     const stream = await openStream({ socketPath, path: "/api/v1/stream", headers });
     const frames = await stream.until("snapshot");
     expect(frames).toContain(`"run_id":"${run?.run_id ?? ""}"`);
     expect(frames).toMatch(/^id: \d+\nevent: run_event\n/m);
-    schemas.stateSchema.parse(JSON.parse(/^event: snapshot\ndata: (.*)$/m.exec(frames)?.[1] ?? ""));
+    stateSchema.parse(JSON.parse(/^event: snapshot\ndata: (.*)$/m.exec(frames)?.[1] ?? ""));
     stream.close();
   });
 
@@ -112,13 +123,13 @@ describe("reading", () => {
   });
 
   it("lists tickets that can't start beside those that run, and says which gate is closed", async () => {
-    const { issues } = await read("/api/v1/issues", schemas.issuesSchema);
+    const { issues } = await read("/api/v1/issues", issuesSchema);
     expect(issues.map((issue) => [issue.issue_identifier, issue.status, issue.gate])).toEqual([
       ["ENG-1", "running", null],
       ["ENG-2", "running", null],
       ["ENG-3", "held", "excluded_labels"],
     ]);
-    const explained = await read("/api/v1/issues/ENG-3/explain", schemas.explanationSchema);
+    const explained = await read("/api/v1/issues/ENG-3/explain", explanationSchema);
     expect(explained.verdict).toBe("held");
     expect(explained.gates.filter((gate) => !gate.pass)).toEqual([
       {
@@ -175,7 +186,8 @@ describe("a command", () => {
   });
 
   it("answers a question, and the list of questions is empty again", async () => {
-    const { questions } = await read("/api/v1/questions", schemas.questionsSchema);
+    const { questions } = await read("/api/v1/questions", questionsSchema);
+    expect((await read("/api/v1/state", stateSchema)).questions).toEqual(questions);
     expect(questions).toMatchObject([
       { issue_identifier: "ENG-2", kind: "command", status: "running", answered: false },
     ]);
@@ -184,7 +196,7 @@ describe("a command", () => {
       [202, null],
     );
     await daemon.until("ENG-2 asks no more", ({ running }) => running.every((row) => row["question"] === null));
-    expect((await read("/api/v1/questions", schemas.questionsSchema)).questions).toEqual([]);
+    expect((await read("/api/v1/questions", questionsSchema)).questions).toEqual([]);
   });
 
   it("steers, interrupts and stops an agent", async () => {
@@ -204,11 +216,11 @@ describe("a command", () => {
     await daemon.writeTicket("ENG-6");
     expect(await send("/api/v1/issues/ENG-1/release")).toEqual([202, null]);
     await daemon.until("both are free to start", ({ tracker }) => tracker["candidates_eligible"] === 2);
-    const held = await read("/api/v1/issues/ENG-6/explain", schemas.explanationSchema);
+    const held = await read("/api/v1/issues/ENG-6/explain", explanationSchema);
     expect(held.gates.filter((gate) => !gate.pass).map(({ gate }) => gate)).toEqual(["pause_operator"]);
     expect(await send("/api/v1/drain")).toEqual([202, null]);
     const { status, text } = await daemon.ask("GET", "/api/v1/ready");
-    expect([status, schemas.readySchema.parse(JSON.parse(text)).problems]).toEqual([
+    expect([status, readySchema.parse(JSON.parse(text)).problems]).toEqual([
       503,
       [{ part: "daemon", message: "it is draining" }],
     ]);

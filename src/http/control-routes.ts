@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { OperatorCommand, OperatorResult, RefusalCode } from "../scheduler/events.ts";
 import { ApiError } from "./envelope.ts";
 import { post, type Asked, type Route } from "./route.ts";
-import * as schemas from "./schemas.ts";
+import { acceptedSchema, refreshedSchema } from "./schemas/daemon.ts";
 
 type Accepted = Extract<OperatorResult, { accepted: true }>;
 type IssueVerb = "stop" | "retry" | "release" | "reset" | "interrupt" | "compact";
@@ -45,7 +45,7 @@ function daemonRoute(kind: "pause" | "resume" | "drain", summary: string): Route
   return post({
     path: `/api/v1/${kind}`,
     summary,
-    answer: schemas.acceptedSchema,
+    answer: acceptedSchema,
     handle: ({ view }) => unless(view.operate({ kind })),
   });
 }
@@ -55,7 +55,7 @@ function issueRoute(kind: IssueVerb, summary: string): Route {
   return post({
     path: `/api/v1/issues/:identifier/${kind}`,
     summary,
-    answer: schemas.acceptedSchema,
+    answer: acceptedSchema,
     handle: (asked) => unless(asked.view.operate({ kind, issueId: issueIdOf(asked) })),
   });
 }
@@ -85,7 +85,7 @@ export const controlRoutes: readonly Route[] = [
   post({
     path: "/api/v1/refresh",
     summary: "Read the tracker now",
-    answer: schemas.refreshedSchema,
+    answer: refreshedSchema,
     handle({ view }) {
       const answer = view.refresh();
       return "accepted" in answer ? unless(answer) : answer;
@@ -101,14 +101,14 @@ export const controlRoutes: readonly Route[] = [
     path: "/api/v1/issues/:identifier/steer",
     summary: "Say something to the agent: into the running turn, else into the next one",
     body: steerBody,
-    answer: schemas.acceptedSchema,
+    answer: acceptedSchema,
     handle: (asked, { text }) => unless(asked.view.operate({ kind: "steer", issueId: issueIdOf(asked), text })),
   }),
   post({
     path: "/api/v1/questions/:id/answer",
     summary: "Answer an approval or a question",
     body: answerBody,
-    answer: schemas.acceptedSchema,
+    answer: acceptedSchema,
     handle: ({ view, param }, answer) => unless(view.operate(answerCommand(param("id"), answer))),
   }),
 ];

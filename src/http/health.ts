@@ -1,7 +1,7 @@
 /** Whether the daemon works, and whether it can do its job: for supervisors and load balancers. Made from the snapshot. */
 import type { z } from "zod";
-import type { healthSchema, readySchema } from "./schemas.ts";
-import { stateSchema } from "./schemas.ts";
+import type { healthSchema, readySchema } from "./schemas/daemon.ts";
+import { stateSchema } from "./schemas/state.ts";
 
 export type Health = z.infer<typeof healthSchema>;
 export type Readiness = z.infer<typeof readySchema>;

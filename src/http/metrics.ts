@@ -1,10 +1,11 @@
 /** What a Prometheus server reads: figures of the daemon, computed when it asks. Labels are of fixed sets, never tickets or people. */
 import type { Gauge, Registry } from "prom-client";
+import { BLOCK_REASONS, CLAIM_KINDS, PAUSE_KINDS } from "../domain/claim.ts";
 import type { Settings } from "../domain/settings.ts";
 import type { LedgerReader } from "../ledger/queries.ts";
 import type { Orchestrator } from "../orchestrator/orchestrator.ts";
 import type { State } from "../scheduler/state.ts";
-import { stateSchema } from "./schemas.ts";
+import { stateSchema } from "./schemas/state.ts";
 
 export interface MetricsDeps {
   readonly orchestrator: Pick<Orchestrator, "snapshot" | "state">;
@@ -29,9 +30,6 @@ interface Reading {
   readonly deps: MetricsDeps;
 }
 
-const CLAIM_KINDS = ["running", "waiting", "blocked", "cleaning"] as const;
-const BLOCK_REASONS = ["operator", "no_progress", "needs_input", "budget", "not_retryable"] as const;
-const PAUSE_KINDS = ["operator", "usage_limit", "auth", "budget", "tracker", "workflow"] as const;
 const NONE: Labels = {};
 
 function count<T extends string>(

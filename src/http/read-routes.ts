@@ -3,7 +3,18 @@ import { z } from "zod";
 import { RUN_OUTCOMES } from "../ledger/run-list.ts";
 import { ApiError } from "./envelope.ts";
 import { get, type Asked, type Route } from "./route.ts";
-import * as schemas from "./schemas.ts";
+import { healthSchema, readySchema } from "./schemas/daemon.ts";
+import {
+  daysSchema,
+  eventsSchema,
+  historySchema,
+  runDetailSchema,
+  runsSchema,
+  usageSchema,
+} from "./schemas/history.ts";
+import { issueSchema, stateSchema } from "./schemas/state.ts";
+import { questionsSchema } from "./schemas/questions.ts";
+import { explanationSchema, issuesSchema } from "./schemas/tickets.ts";
 import type { Json } from "./view.ts";
 
 const pageLimit = z.coerce.number().int().min(1).max(1000).default(100).describe("rows at most");
@@ -85,19 +96,19 @@ export const readRoutes: readonly Route[] = [
   get({
     path: "/api/v1/state",
     summary: "What the daemon does right now: the snapshot",
-    answer: schemas.stateSchema,
+    answer: stateSchema,
     handle: ({ view }) => view.snapshot(),
   }),
   get({
     path: "/api/v1/issues",
     summary: "Every ticket that is claimed or was listed by the last poll, in dispatch order",
-    answer: schemas.issuesSchema,
+    answer: issuesSchema,
     handle: ({ view }) => view.issues(),
   }),
   get({
     path: "/api/v1/issues/:identifier/explain",
     summary: "Why a ticket runs or doesn't: every gate, open or not, with what was looked at",
-    answer: schemas.explanationSchema,
+    answer: explanationSchema,
     handle({ view, param }) {
       const identifier = param("identifier");
       const explanation = view.explain(identifier);
@@ -112,20 +123,20 @@ export const readRoutes: readonly Route[] = [
   get({
     path: "/api/v1/issues/:identifier",
     summary: "One claimed ticket, whatever its identifier looks like",
-    answer: schemas.issueSchema,
+    answer: issueSchema,
     handle: issueAnswer,
   }),
   get({
     path: "/api/v1/questions",
     summary: "Approvals and questions that wait for a person, the oldest first",
-    answer: schemas.questionsSchema,
+    answer: questionsSchema,
     handle: ({ view }) => view.questions(),
   }),
   get({
     path: "/api/v1/runs",
     summary: "Runs, newest first",
     query: runsQuery,
-    answer: schemas.runsSchema,
+    answer: runsSchema,
     handle({ view }, query) {
       const runs = view.ledger.runs(given(query));
       return { runs, next: nextOf(runs, query.limit, (run) => run.run_id) };
@@ -134,14 +145,14 @@ export const readRoutes: readonly Route[] = [
   get({
     path: "/api/v1/runs/:id",
     summary: "One run with its turns and tool calls",
-    answer: schemas.runDetailSchema,
+    answer: runDetailSchema,
     handle: ({ view, param }) => found(view.ledger.run(param("id")), param("id")),
   }),
   get({
     path: "/api/v1/runs/:id/events",
     summary: "What the agent did in a run, oldest first",
     query: eventsQuery,
-    answer: schemas.eventsSchema,
+    answer: eventsSchema,
     handle({ view, param }, query) {
       const run = found(view.ledger.run(param("id")), param("id"));
       return { events: view.ledger.events({ run: run.run_id, ...given(query) }) };
@@ -151,7 +162,7 @@ export const readRoutes: readonly Route[] = [
     path: "/api/v1/history",
     summary: "Tickets that were ever claimed, those seen last first",
     query: historyQuery,
-    answer: schemas.historySchema,
+    answer: historySchema,
     handle({ view }, query) {
       const issues = view.ledger.issues(given(query));
       return { issues, next: nextOf(issues, query.limit, (issue) => issue.issue_id) };
@@ -161,26 +172,26 @@ export const readRoutes: readonly Route[] = [
     path: "/api/v1/days",
     summary: "Outcomes and durations of runs by UTC day, oldest first",
     query: daysQuery,
-    answer: schemas.daysSchema,
+    answer: daysSchema,
     handle: ({ view }, { days }) => ({ days: view.ledger.days(days) }),
   }),
   get({
     path: "/api/v1/usage",
     summary: "Turns, tokens, time and dollars, by issue or by UTC day",
     query: usageQuery,
-    answer: schemas.usageSchema,
+    answer: usageSchema,
     handle: ({ view }, { by }) => view.usage(by),
   }),
   get({
     path: "/api/v1/health",
     summary: "Whether the daemon lives, and what is wrong with it; always 200",
-    answer: schemas.healthSchema,
+    answer: healthSchema,
     handle: ({ view }) => view.health(),
   }),
   get({
     path: "/api/v1/ready",
     summary: "Whether tickets that come now are worked on; 503 where they aren't",
-    answer: schemas.readySchema,
+    answer: readySchema,
     handle({ view, context }) {
       const readiness = view.readiness();
       return readiness.ready ? readiness : context.json(readiness, 503);
@@ -193,6 +204,6 @@ export const readRoutes: readonly Route[] = [
 export const bareIssueRoute: Route = get({
   path: "/api/v1/:identifier",
   summary: "One claimed ticket, where no fixed name is the same",
-  answer: schemas.issueSchema,
+  answer: issueSchema,
   handle: issueAnswer,
 });

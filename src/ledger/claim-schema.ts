@@ -1,6 +1,6 @@
 /** The JSON in claim, issue and pause rows, checked on read: a row that an upgrade or a hand has broken stops the start. */
 import * as z from "zod";
-import type { Claim, Pause } from "../domain/claim.ts";
+import { BLOCK_REASONS, PAUSE_KINDS, type Claim, type Pause } from "../domain/claim.ts";
 import { AppError } from "../domain/errors.ts";
 import { issueId, runId, type IssueId, type RunId } from "../domain/ids.ts";
 import type { InboxItem } from "../domain/inbox.ts";
@@ -139,7 +139,7 @@ const waiting = z.object({
 
 const blocked = z.object({
   kind: z.literal("blocked"),
-  why: z.enum(["operator", "no_progress", "needs_input", "budget", "not_retryable"]),
+  why: z.enum(BLOCK_REASONS),
   message: z.string(),
   class: failureClass.nullable(),
   since: epochMs,
@@ -182,7 +182,7 @@ export const issueSchema = exactly<Issue>()(
 /** The `data` of a pauses row. */
 export const pauseSchema = exactly<Pause>()(
   z.object({
-    kind: z.enum(["operator", "usage_limit", "auth", "budget", "tracker", "workflow", "ledger"]),
+    kind: z.enum(PAUSE_KINDS),
     since: epochMs,
     until: epochMs.nullable(),
     message: z.string(),

@@ -3,6 +3,7 @@ import type { BlockedClaim, RunningClaim, WaitingClaim } from "../domain/claim.t
 import { totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { State } from "../scheduler/state.ts";
 import type { AgentStatus } from "./agent-check.ts";
+import { questionsJson } from "./issue-lists.ts";
 import type { LiveRuns } from "./live.ts";
 
 /** Where the snapshot's parts come from. */
@@ -130,6 +131,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
     running,
     retrying,
     blocked,
+    ...questionsJson(state),
     paused: [...state.pauses.values()].map((pause) => ({
       kind: pause.kind,
       since: iso(pause.since),

@@ -1,5 +1,5 @@
 /** Why a ticket runs or doesn't: every gate that a start passes, with what was looked at. Pure, and asks the very gates that dispatch asks. */
-import type { Claim, Pause, PauseKind } from "../domain/claim.ts";
+import { PAUSE_KINDS, type Claim, type Pause, type PauseKind } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -42,9 +42,6 @@ export interface Explained {
   readonly issue: Issue;
 }
 
-/** In the order in which they are named to people. */
-const PAUSES: readonly PauseKind[] = ["operator", "usage_limit", "auth", "budget", "tracker", "workflow", "ledger"];
-
 /** Every gate, open or not. */
 export function explain(asked: Explained): Explanation {
   const claim = asked.state.claims.get(asked.issue.id);
@@ -55,7 +52,7 @@ export function explain(asked: Explained): Explanation {
     claimGate(asked, claim),
     modeGate(asked),
     ...onlyGate(asked),
-    ...PAUSES.map((kind) => pauseGate(kind, asked)),
+    ...PAUSE_KINDS.map((kind) => pauseGate(kind, asked)),
     ...slotGates(asked, claim),
   ];
   return { verdict: verdictOf(claim, gates), gates };

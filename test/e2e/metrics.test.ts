@@ -1,6 +1,7 @@
 /** What monitoring reads: figures for Prometheus, and the channels for tracers. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
+import { PAUSE_KINDS } from "../../src/domain/claim.ts";
 import { MOVE_TO_DONE } from "./board.ts";
 import { TestDaemon } from "../support/test-daemon.ts";
 
@@ -22,7 +23,7 @@ it("figures follow what happens, and nothing of a ticket is in them", async () =
   expect(sample(text, 'symphony_runs_total{outcome="succeeded"}')).toBe(1);
   expect(sample(text, 'symphony_runs_total{outcome="failed"}')).toBe(0);
   expect(sample(text, 'symphony_claims{kind="blocked"}')).toBe(0);
-  expect(sample(text, 'symphony_paused{kind="operator"}')).toBe(0);
+  for (const kind of PAUSE_KINDS) expect(sample(text, `symphony_paused{kind="${kind}"}`), kind).toBe(0);
   expect(sample(text, 'symphony_tokens_total{kind="input"}')).toBeGreaterThan(0);
   expect(sample(text, "symphony_tracker_last_ok_timestamp_seconds")).toBeGreaterThan(1e9);
   expect(sample(text, 'symphony_info{version="0.0.0-test"}')).toBe(1);
