@@ -1,4 +1,5 @@
 /** Git for salvaging: a repository or plain directory, read through a temporary repository of ours, so that nothing of theirs is written. */
+import { createHash } from "node:crypto";
 import { copyFile, mkdir, stat, utimes, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { AppError } from "../domain/errors.ts";
@@ -64,6 +65,11 @@ export class SalvageGit {
     return this.#theirs !== null;
   }
 
+  /** Id of the tree without entries, which git has everywhere without keeping it. */
+  get emptyTree(): string {
+    return createHash(this.#format).update("tree 0\0").digest("hex");
+  }
+
   /** Its branches are kept elsewhere: the directory is a linked work tree. */
   get isLinked(): boolean {
     return this.#theirs !== null && relative(this.#deps.workTree, this.#theirs.commonDir).startsWith("..");
@@ -91,9 +97,14 @@ export class SalvageGit {
     return outputOf(args, await run(args, this.#deps, { ...options, env }), this.#deps);
   }
 
+  /** Of a plain directory, git's own. */
+  get #format(): string {
+    return this.#theirs?.format ?? "sha1";
+  }
+
   async #makeOurs(): Promise<void> {
     const theirs = this.#theirs;
-    await makeRepository(this.#ours, theirs?.format ?? "sha1");
+    await makeRepository(this.#ours, this.#format);
     if (theirs === null) return;
     // Quoted as git reads it, for the sake of a line break in the path.
     const alternates = join(this.#ours, "objects", "info", "alternates");

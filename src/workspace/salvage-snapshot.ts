@@ -56,21 +56,19 @@ export async function takeSnapshot(
   );
   await stage(git, [...(await stageable(workTree, changed)), ...kept]);
   const tree = (await git.theirs(["write-tree", "--missing-ok"])).trim();
-  const before = head === null ? await emptyTree(git) : (await git.ours(["rev-parse", `${head}^{tree}`])).trim();
-  const uncommitted = tree === before ? null : await commit(git, { tree, head, message: describe(leftOut) });
+  const before = head?.tree ?? git.emptyTree;
+  const uncommitted =
+    tree === before ? null : await commit(git, { tree, head: head?.commit ?? null, message: describe(leftOut) });
   const nested = [...untracked.filter((name) => name.endsWith("/")), ...submodules].map(asText);
-  return { head, uncommitted, tree, nested, leftOut };
+  return { head: head?.commit ?? null, uncommitted, tree, nested, leftOut };
 }
 
 /** Null before the first commit. */
-async function headOf(git: SalvageGit): Promise<string | null> {
+async function headOf(git: SalvageGit): Promise<{ readonly commit: string; readonly tree: string } | null> {
   if (!git.isRepository) return null;
-  const { exitCode, stdout } = await git.tryTheirs(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
-  return exitCode === 0 ? (stdout ?? "").trim() : null;
-}
-
-async function emptyTree(git: SalvageGit): Promise<string> {
-  return (await git.ours(["hash-object", "-t", "tree", "--stdin"], { input: "" })).trim();
+  const { exitCode, stdout } = await git.tryTheirs(["rev-parse", "--quiet", "HEAD^{commit}", "HEAD^{tree}"]);
+  const [commit, tree] = (stdout ?? "").split("\n");
+  return exitCode !== 0 || commit === undefined || tree === undefined ? null : { commit, tree };
 }
 
 async function listed(git: SalvageGit, args: readonly string[]): Promise<readonly string[]> {

@@ -149,6 +149,14 @@ describe("nothing is written", () => {
     expect(bench.files()).toEqual([]);
   });
 
+  it("where there are only empty directories, for which git isn't even looked for", async () => {
+    await bench.empty();
+    await mkdir(join(bench.work, "a", "b"), { recursive: true });
+    await bench.save({ searchPath: join(bench.dir, "nowhere") });
+    expect(bench.captured.warnings()).toEqual([]);
+    expect(bench.files()).toEqual([]);
+  });
+
   it("into the workspace's own repository", async () => {
     bench.git("commit", "-q", "--allow-empty", "-m", "mine");
     await bench.put("new.txt", "new\n");

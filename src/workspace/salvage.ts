@@ -1,6 +1,6 @@
 /** Keeps the work of a workspace that is about to be removed: what is uncommitted or unpushed, as a git bundle and a patch. */
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, open, readdir, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { errorMessage, isAppError } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
@@ -80,6 +80,8 @@ class Salvage {
   async run(): Promise<void> {
     const { path } = this.#request;
     const top = await realpath(path);
+    // Half a dozen processes saved for every ticket that leaves nothing behind.
+    if (await holdsNoFile(top, this.#request.signal)) return;
     const places = [""];
     for (let done = 0; done < places.length; done += 1) {
       if (done >= MAX_REPOSITORIES) throw salvageFailure(path, `it holds more than ${MAX_REPOSITORIES} repositories`);
@@ -193,6 +195,15 @@ class Salvage {
   }
 }
 
+/** Empty directories are no work: git doesn't keep them either. */
+async function holdsNoFile(directory: string, signal: AbortSignal): Promise<boolean> {
+  signal.throwIfAborted();
+  const entries = await readdir(directory, { withFileTypes: true });
+  if (entries.some((entry) => !entry.isDirectory())) return false;
+  for (const { name } of entries) if (!(await holdsNoFile(join(directory, name), signal))) return false;
+  return true;
+}
+
 /** Refs that are all elsewhere are no part of it; git says so and goes on. */
 async function bundle({ git, unpushed }: Rescue, path: string): Promise<void> {
   const { refs, known } = unpushed;
@@ -207,7 +218,7 @@ async function writePatch({ git, snapshot, unpushed }: Rescue, path: string): Pr
   if (tip === null) return false;
   const base = await findBase(git, tip, unpushed.known);
   if (base === tip) return false;
-  const from = base ?? (await git.ours(["hash-object", "-t", "tree", "--stdin"], { input: "" })).trim();
+  const from = base ?? git.emptyTree;
   const options = ["-p", "--binary", "--full-index", "--no-ext-diff", "--no-textconv", "--no-renames"];
   await writeFile(path, "", { mode: PRIVATE_FILE });
   await git.ours(["diff-tree", ...options, from, tip], { toFile: path });
