@@ -39,6 +39,8 @@ export function outcomeOfError(error: unknown): RunOutcome {
     return failed("template", message);
   }
   if (error.code === "hook_failed" || error.code === "hook_timeout") return failed("hook", message);
+  // Nothing but a person's hand frees a key: trying again and again would only hide what is wrong.
+  if (error.code === "workspace_key_taken") return failed("workspace", message, { retryable: false });
   if (error.code.startsWith("workspace_") || error.code === "invalid_workspace_cwd") {
     return failed("workspace", message);
   }

@@ -142,6 +142,12 @@ describe("what can't start", () => {
     expect((await my.start().done).outcome).toMatchObject({ kind: "failed", class: "workspace" });
     expect(readFileSync(join(my.fixture.root, "ENG-7"), "utf8")).toBe("mine");
   });
+
+  it("a workspace key that another issue owns is for a person to settle, and says how", async () => {
+    const { outcome } = await my.start({ request: { isTaken: () => true } }).done;
+    expect(outcome).toMatchObject({ kind: "failed", class: "workspace", retryable: false });
+    expect(outcome).toHaveProperty("message", expect.stringMatching(/taken by another issue; rename ENG-7 or end the/));
+  });
 });
 
 describe("progress", () => {

@@ -1,4 +1,6 @@
 /** The commands that ask a daemon, as people type them, against a whole daemon with simulated agents. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { issueId } from "../domain/ids.ts";
 import { explanationLines } from "./explain.ts";
@@ -19,6 +21,8 @@ beforeAll(async () => {
   });
   await daemon.writeTicket("ENG-1");
   await daemon.writeTicket("ENG-2");
+  await writeFile(join(daemon.dir, "board", "ENG-8.md"), "---\nstate: Todo\n---\nWithout a title.\n");
+  await daemon.writeTicket("ENG-9", { state: "Dooing" });
   await daemon.start();
   await daemon.untilInTurn("ENG-1");
   await daemon.until("ENG-2 asks", ({ running }) => running.find((row) => row["question"] !== null));
@@ -38,6 +42,19 @@ it("explain names every gate with what was looked at", async () => {
   expect(stdout).toMatch(/ok +slot +2 of 10 in use, one of them by this ticket/);
   const json = JSON.parse((await run("explain", "ENG-1", "--json")).stdout) as { verdict: string };
   expect(json.verdict).toBe("running");
+});
+
+it("explain and status name the file and the fault of a ticket that can't be worked on", async () => {
+  const broken = await run("explain", "eng-8");
+  expect(broken.code).toBe(0);
+  expect(broken.stdout).toContain("ENG-8 can't start (not readable)");
+  expect(broken.stdout).toMatch(/NO +record +\S*board\/ENG-8\.md:2: title is missing; give it a value\n/);
+  const lost = await run("explain", "ENG-9");
+  expect(lost.stdout).toContain("ENG-9 can't start (Dooing): Ticket ENG-9");
+  expect(lost.stdout).toMatch(/NO +record +\S*board\/ENG-9\.md: state Dooing is none of Todo, In Progress, Done, /);
+  const { stdout } = await run("status");
+  expect(stdout).toMatch(/\nskipped ENG-8: \S*board\/ENG-8\.md:2: title is missing/);
+  expect(stdout).toMatch(/\nskipped ENG-9: \S*board\/ENG-9\.md: state Dooing is none of /);
 });
 
 it("explain shows a ticket's text without what a terminal would obey, and how a closed gate is opened", () => {

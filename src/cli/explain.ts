@@ -16,7 +16,7 @@ const explanationSchema = z.object({
 
 type Shown = z.infer<typeof explanationSchema>;
 
-const COLUMNS: readonly Column[] = [{ title: "" }, { title: "GATE" }, { title: "WHAT IS SEEN", maxWidth: 100 }];
+const COLUMNS: readonly Column[] = [{ title: "" }, { title: "GATE" }, { title: "WHAT IS SEEN" }];
 
 /** In words, by verdict. */
 const VERDICTS: Readonly<Record<string, string>> = {

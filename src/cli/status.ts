@@ -55,6 +55,8 @@ const statusSchema = z.object({
     last_error: problemSchema,
     candidates_seen: z.number(),
     candidates_eligible: z.number(),
+    malformed: z.number(),
+    malformed_tickets: z.array(z.object({ issue_identifier: z.string(), where: z.string(), reason: z.string() })),
     usage: usageSchema,
   }),
   workflow: z.object({ path: z.string(), revision: z.string(), last_error: problemSchema }),
@@ -70,6 +72,8 @@ export function readStatus(snapshot: unknown): Status {
   return statusSchema.parse(snapshot);
 }
 
+/** So that a board full of slips leaves room for what goes on. */
+const MALFORMED_LINES = 5;
 const TEXT_WIDTH = 60;
 const RUNNING: readonly Column[] = [
   { title: "RUNNING", maxWidth: 24 },
@@ -144,6 +148,16 @@ export function statusLines(shown: Status, now: number): readonly string[] {
   ];
 }
 
+/** What the last listing left out, and where it is mended. */
+function malformedLines({ malformed, malformed_tickets: tickets }: Status["tracker"]): readonly string[] {
+  const shown = tickets.slice(0, MALFORMED_LINES);
+  const more = malformed - shown.length;
+  return [
+    ...shown.map(({ issue_identifier: issue, where, reason }) => `skipped ${issue}: ${where}: ${reason}`),
+    ...(more > 0 ? [`skipped ${more} tickets more; symphony explain ISSUE says why`] : []),
+  ];
+}
+
 function budgetLines({ kind, usage }: Status["tracker"]): readonly string[] {
   if (usage === null) return [];
   const left = [
@@ -170,6 +184,7 @@ function summaryLines(shown: Status, age: (at: string) => string): readonly stri
     `tracker ${tracker.kind}: ${tracker.candidates_seen} active tickets seen, ${tracker.candidates_eligible} free to start, ${
       tracker.last_ok_at === null ? "never read yet" : `read ${age(tracker.last_ok_at)} ago`
     }`,
+    ...malformedLines(tracker),
     ...budgetLines(tracker),
     `workflow ${workflow.path} at revision ${workflow.revision}`,
     `${showCount(totals.total_tokens)} tokens and ${showSpan(totals.seconds_running * 1000)} of agents' time so far`,

@@ -3,7 +3,7 @@ import type { Claim, WaitReason } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
-import { findKnownIssue, type Seen } from "../orchestrator/issue-lists.ts";
+import { findKnownIssue, findMalformed, type Seen } from "../orchestrator/issue-lists.ts";
 import { continueGate, isTerminal } from "../scheduler/eligibility.ts";
 import { explain } from "../scheduler/explain.ts";
 
@@ -75,6 +75,8 @@ export class WorkCourse {
       return this.#endUnknown(`the tracker can't be read: ${tracker.lastError.message}`);
     }
     if (tracker.lastOkAt === null) return null;
+    const malformed = issue === null ? findMalformed(seen.malformed, this.#wanted) : null;
+    if (malformed !== null) return this.#endUnknown(`it can't be read: ${malformed.where}: ${malformed.reason}`);
     if (issue === null) {
       const states = seen.settings.tracker.activeStates.join(", ");
       return this.#endUnknown(

@@ -86,8 +86,8 @@ class Work {
     const { orchestrator } = this.#daemon;
     const course = new WorkCourse(this.#options.issue);
     const look = (): void => {
-      const settings = this.#daemon.settings;
-      const found = course.look({ state: orchestrator.state, settings, now: systemClock.now() });
+      const { state, malformed } = orchestrator;
+      const found = course.look({ state, malformed, settings: this.#daemon.settings, now: systemClock.now() });
       if (found?.kind === "end") this.#ending.resolve(found.end);
       // A ticket that waits for its time, or for a person, from an earlier day: this command is that person.
       if (found?.kind === "retry") orchestrator.operate({ kind: "retry", issueId: found.issueId });

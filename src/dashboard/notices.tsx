@@ -1,7 +1,16 @@
 /** Pauses and problems, above every view: whoever reads on should know. */
+import type { Snapshot } from "./data.ts";
 import { words } from "./format.ts";
 import { useLive } from "./hooks.ts";
 import { Until } from "./parts.tsx";
+
+/** Tickets that the tracker holds but nobody can work on: the first by name, and how many more. */
+function leftOut({ malformed, malformed_tickets: tickets }: Snapshot["tracker"]): string | null {
+  const [first] = tickets;
+  if (first === undefined) return null;
+  const more = malformed === 1 ? "" : ` And ${malformed - 1} more.`;
+  return `${first.issue_identifier}, ${first.where}: ${first.reason}.${more}`;
+}
 
 export function Notices() {
   const snapshot = useLive((state) => state.snapshot);
@@ -9,6 +18,7 @@ export function Notices() {
   const { paused, mode, tracker, workflow, ledger, agent } = snapshot;
   const problems: readonly (readonly [string, string | null])[] = [
     ["Tracker", tracker.last_error?.message ?? null],
+    ["Tickets left out", leftOut(tracker)],
     ["Workflow file", workflow.last_error?.message ?? null],
     ["Ledger", ledger.last_error?.message ?? null],
     ["Agent login", agent.login.state === "missing" ? agent.login.message : null],

@@ -59,7 +59,10 @@ export interface ViewDeps {
 
 /** The view of a running daemon. */
 export function daemonView({ orchestrator, ledger, clock, version, settings }: ViewDeps): DaemonView {
-  const seen = (): Seen => ({ state: orchestrator.state, settings: settings(), now: clock.now() });
+  const seen = (): Seen => {
+    const { state, malformed } = orchestrator;
+    return { state, malformed, settings: settings(), now: clock.now() };
+  };
   const metrics = new Metrics({ orchestrator, ledger, version, settings });
   const hub = new StreamHub({
     clock,

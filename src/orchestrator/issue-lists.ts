@@ -6,11 +6,14 @@ import { startGate } from "../scheduler/eligibility.ts";
 import { explain } from "../scheduler/explain.ts";
 import { compareIssues } from "../scheduler/order.ts";
 import type { State } from "../scheduler/state.ts";
+import type { MalformedTicket } from "../tracker/port.ts";
 
 /** What these views are made from. */
 export interface Seen {
   readonly state: State;
   readonly settings: Settings;
+  /** What the last listing left out. */
+  readonly malformed: readonly MalformedTicket[];
   /** Epoch ms. */
   readonly now: number;
 }
@@ -53,16 +56,38 @@ function statusOf(claim: Claim | undefined, isFree: boolean): string {
   return claim.kind === "waiting" ? "retrying" : claim.kind;
 }
 
-/** Null for a ticket that is neither claimed nor listed. */
+/** One that the last listing left out, by identifier as people type it. */
+export function findMalformed(malformed: readonly MalformedTicket[], identifier: string): MalformedTicket | null {
+  const wanted = identifier.toLowerCase();
+  return malformed.find((ticket) => ticket.identifier.toLowerCase() === wanted) ?? null;
+}
+
+/** Null for a ticket that is neither claimed, nor listed, nor left out as malformed. */
 export function explanationJson(identifier: string, seen: Seen): Json | null {
   const issue = findKnownIssue(seen.state, identifier);
-  if (issue === null) return null;
+  if (issue === null) {
+    const ticket = findMalformed(seen.malformed, identifier);
+    return ticket === null ? null : malformedJson(ticket);
+  }
   return {
     issue_id: issue.id,
     issue_identifier: issue.identifier,
     title: issue.title,
     state: issue.state,
     ...explain({ ...seen, issue }),
+  };
+}
+
+/** A ticket that can't be read meets no gate but this one. */
+function malformedJson({ identifier, where, reason, title, state }: MalformedTicket): Json {
+  const mend = "mend it there; it is read again with the next poll";
+  return {
+    issue_id: identifier,
+    issue_identifier: identifier,
+    title: title ?? where,
+    state: state ?? "not readable",
+    verdict: "held",
+    gates: [{ gate: "record", pass: false, value: `${where}: ${reason}`, mend }],
   };
 }
 

@@ -14,6 +14,7 @@ import type { Log } from "../lib/log.ts";
 import type { Service } from "../lib/service.ts";
 import type { Event, OperatorCommand, OperatorResult } from "../scheduler/events.ts";
 import type { State } from "../scheduler/state.ts";
+import type { MalformedTicket } from "../tracker/port.ts";
 import type { WorkflowWatcher } from "../workflow/reload.ts";
 import type { Workspaces } from "../workspace/workspace.ts";
 import { AgentWatch } from "./agent-check.ts";
@@ -135,6 +136,11 @@ export class Orchestrator implements Service {
     return this.#loop.state;
   }
 
+  /** Tickets that the tracker's last listing left out as malformed. */
+  get malformed(): readonly MalformedTicket[] {
+    return this.#deps.trackers.current.tracker.malformed?.() ?? [];
+  }
+
   /** Ends what an earlier daemon left running, restores its claims, and dispatches from then on. */
   async start(): Promise<void> {
     if (this.#started) return;
@@ -196,6 +202,7 @@ export class Orchestrator implements Service {
       limits: { maxAgents: settings.agent.maxConcurrentAgents, maxTurns: settings.agent.maxTurns },
       budget: this.#budgets.today(),
       trackerKind: settings.tracker.kind,
+      malformed: this.malformed,
       trackerUsage: trackers.current.tracker.usage?.() ?? null,
       workflow: { path: settings.workflowPath, revision: settings.revision, loadedAt, lastError: workflow.lastError },
       ledgerError: this.#loop.ledgerError,

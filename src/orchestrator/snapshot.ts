@@ -2,6 +2,7 @@
 import type { BlockedClaim, RunningClaim, WaitingClaim } from "../domain/claim.ts";
 import { totalTokens, type TokenCounts } from "../domain/tokens.ts";
 import type { State } from "../scheduler/state.ts";
+import type { MalformedTicket } from "../tracker/port.ts";
 import type { AgentStatus } from "./agent-check.ts";
 import { questionsJson } from "./issue-lists.ts";
 import type { LiveRuns } from "./live.ts";
@@ -17,6 +18,8 @@ export interface SnapshotInput {
   /** The day's spending. */
   readonly budget: Readonly<Record<string, unknown>>;
   readonly trackerKind: string;
+  /** Tickets that the last listing left out. */
+  readonly malformed: readonly MalformedTicket[];
   /** The tracker's own figures; null where it has none. */
   readonly trackerUsage: Readonly<Record<string, unknown>> | null;
   readonly workflow: {
@@ -28,6 +31,9 @@ export interface SnapshotInput {
   readonly ledgerError: { readonly message: string; readonly at: number } | null;
   readonly invariantBreaches: number;
 }
+
+/** A whole board in a state that nobody named must not swell every snapshot; `explain` knows them all. */
+const MALFORMED_SHOWN = 20;
 
 function iso(at: number): string {
   return new Date(at).toISOString();
@@ -108,6 +114,27 @@ export function blockedRow(claim: BlockedClaim): Readonly<Record<string, unknown
   };
 }
 
+/** How the tracker does, and what its last listing held. */
+function trackerJson({ state, ...input }: SnapshotInput): Readonly<Record<string, unknown>> {
+  return {
+    kind: input.trackerKind,
+    last_ok_at: isoOrNull(state.tracker.lastOkAt),
+    last_error: timed(state.tracker.lastError),
+    failures: state.tracker.failures,
+    candidates_seen: state.tracker.seen,
+    candidates_eligible: state.tracker.eligible,
+    malformed: input.malformed.length,
+    malformed_tickets: input.malformed.slice(0, MALFORMED_SHOWN).map(({ identifier, where, reason }) => ({
+      issue_identifier: identifier,
+      where,
+      reason,
+    })),
+    next_poll_at: iso(Math.max(state.nextPollAt, 0)),
+    last_webhook_at: isoOrNull(state.wokenAt),
+    usage: input.trackerUsage,
+  };
+}
+
 /** A consistent picture of one moment. */
 export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unknown>> {
   const { now, state, live, workflow } = input;
@@ -144,17 +171,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       sandbox: input.agent.sandbox,
       checked_at: isoOrNull(input.agent.checkedAt),
     },
-    tracker: {
-      kind: input.trackerKind,
-      last_ok_at: isoOrNull(state.tracker.lastOkAt),
-      last_error: timed(state.tracker.lastError),
-      failures: state.tracker.failures,
-      candidates_seen: state.tracker.seen,
-      candidates_eligible: state.tracker.eligible,
-      next_poll_at: iso(Math.max(state.nextPollAt, 0)),
-      last_webhook_at: isoOrNull(state.wokenAt),
-      usage: input.trackerUsage,
-    },
+    tracker: trackerJson(input),
     workflow: {
       path: workflow.path,
       revision: workflow.revision,

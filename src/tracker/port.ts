@@ -9,6 +9,17 @@ export interface PollAnswer {
   readonly tracked: readonly Issue[];
 }
 
+/** A ticket that a listing had to leave out. */
+export interface MalformedTicket {
+  readonly identifier: string;
+  /** Where a person mends it: a file, with the line where there is one. */
+  readonly where: string;
+  readonly reason: string;
+  /** Null where it can't be read. */
+  readonly title: string | null;
+  readonly state: string | null;
+}
+
 /** For one picture of a description. */
 export interface FetchImageOptions {
   /** More is refused, and not read to its end. */
@@ -28,6 +39,8 @@ export interface Tracker {
   fetchIssuesByIds(ids: readonly IssueId[], signal?: AbortSignal): Promise<readonly Issue[]>;
   /** Candidates in `states` and the tracked `ids` in as few requests as the tracker allows. */
   poll?(query: { states: readonly string[]; ids: readonly IssueId[] }, signal?: AbortSignal): Promise<PollAnswer>;
+  /** What the last listing left out as malformed, for people who look for it; absent where a tracker has no such thing. */
+  malformed?(): readonly MalformedTicket[];
   /** Figures for the status, such as what is left of a rate limit. */
   usage?(): { readonly [key: string]: JsonValue };
   /**

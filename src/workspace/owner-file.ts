@@ -128,6 +128,12 @@ export function foreignWorkspace(path: string, owner: Owner | null): AppError {
 
 /** Another issue has the directory that `identifier` needs; `owner` says who, in words. */
 export function keyTaken(path: string, identifier: string, owner: string): AppError {
-  const message = `workspace ${path} for ${identifier} is taken by ${owner}; rename one of the two issues`;
+  const mend = `rename ${identifier} or end the other, then: symphony retry ${identifier}`;
+  const message = `workspace ${path} for ${identifier} is taken by ${owner}; ${mend}`;
   return new AppError("workspace_key_taken", message, { path, identifier });
+}
+
+/** Something is being done to the directory just now, for the issue that `owner` names: a later try may find it free. */
+export function workspaceBusy(path: string, owner: string): AppError {
+  return new AppError("workspace_busy", `workspace ${path} is being made or removed for ${owner}`, { path });
 }

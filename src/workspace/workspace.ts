@@ -28,6 +28,7 @@ import {
   foreignWorkspace,
   isOwnedBy,
   keyTaken,
+  workspaceBusy,
   readOwner,
   removeOwner,
   writeOwner,
@@ -72,7 +73,7 @@ export interface Workspaces {
   checkRoot(root: string): Promise<void>;
   /**
    * Makes the issue's directory and runs after_create, or takes the one that is there. Throws AppError workspace_key_invalid,
-   * workspace_key_taken, workspace_root_invalid, workspace_not_a_directory, workspace_foreign, invalid_workspace_cwd, hook_failed,
+   * workspace_key_taken, workspace_busy, workspace_root_invalid, workspace_not_a_directory, workspace_foreign, invalid_workspace_cwd, hook_failed,
    * hook_timeout, or the signal's reason; a directory that was half made is gone by then.
    */
   prepare(request: PrepareRequest): Promise<PreparedWorkspace>;
@@ -178,7 +179,8 @@ class LocalWorkspaces implements Workspaces {
     const name = path.toLowerCase();
     const other = this.#busy.get(name);
     if (other !== undefined) {
-      throw keyTaken(path, issue.identifier, other === issue.id ? "another run of it" : `issue ${other}`);
+      const whose = other === issue.id ? "an earlier run of it" : `issue ${other}`;
+      throw workspaceBusy(path, whose);
     }
     this.#busy.set(name, issue.id);
     try {

@@ -102,6 +102,7 @@ describe("17.4 Dispatch, reconciliation and retry: the daemon", () => {
       live,
       agent: { version: null, login: UNKNOWN, sandbox: UNKNOWN, warnings: [], checkedAt: null },
       trackerKind: "local",
+      malformed: [],
       trackerUsage: null,
       workflow: { path: "/w", revision: "r", loadedAt: 0, lastError: null },
       ledgerError: null,

@@ -88,6 +88,10 @@ export const stateSchema = z.looseObject({
     failures: z.number(),
     candidates_seen: z.number(),
     candidates_eligible: z.number(),
+    malformed: z.number().describe("tickets that the last listing left out"),
+    malformed_tickets: z
+      .array(z.looseObject({ issue_identifier: text, where: text, reason: text }))
+      .describe("the first of them; untrusted"),
     next_poll_at: instant,
     usage: z.looseObject({}).nullable(),
   }),

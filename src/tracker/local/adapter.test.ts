@@ -127,6 +127,22 @@ describe("local board", () => {
     expect(captured.warnings()).toHaveLength(2);
   });
 
+  it("lists what it left out, slips in the state too, until they are mended", async () => {
+    const left = () => tracker.malformed?.().map(({ identifier, where, state }) => [identifier, where, state]);
+    await put("ENG-1.md", "no front matter");
+    await put("ENG-2.md", "---\ntitle: a\nstate: Dooing\n---\n");
+    await put("ENG-3.md", `---\ntitle: a\nstate: ${HARNESS_STATES.other[0]}\n---\n`);
+    await todo();
+    expect(left()).toEqual([
+      ["ENG-1", `${join(dir.path, "ENG-1.md")}:1`, null],
+      ["ENG-2", join(dir.path, "ENG-2.md"), "Dooing"],
+    ]);
+    await put("ENG-1.md", "---\ntitle: a\nstate: Todo\n---\n");
+    await rm(join(dir.path, "ENG-2.md"));
+    await todo();
+    expect(left()).toEqual([]);
+  });
+
   it("warns anew when a mended ticket breaks again in the same way", async () => {
     const broken = "---\ntitle: a\n---\n";
     for (const text of [broken, "---\ntitle: a\nstate: Todo\n---\n", broken]) {

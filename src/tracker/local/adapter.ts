@@ -3,7 +3,7 @@ import { AppError } from "../../domain/errors.ts";
 import { issueId, type IssueId } from "../../domain/ids.ts";
 import { normalizeLabels, normalizeState, type Blocker, type Issue } from "../../domain/issue.ts";
 import type { Log } from "../../lib/log.ts";
-import type { Tracker } from "../port.ts";
+import type { MalformedTicket, Tracker } from "../port.ts";
 import type { TrackerDeps } from "../registry.ts";
 import { createBoard, type Board, type TicketEntry } from "./board.ts";
 import type { LocalProvider } from "./descriptor.ts";
@@ -71,6 +71,8 @@ function createWarnings(log: Log): Warnings {
 interface Reader {
   readonly board: Board;
   readonly terminal: ReadonlySet<string>;
+  /** Every state that means something on this board, as it is spelled. */
+  readonly states: readonly string[];
   readonly warnings: Warnings;
 }
 
@@ -112,6 +114,21 @@ function toIssue(entry: TicketEntry, ticket: Ticket, entries: Entries, reader: R
     created_at: ticket.createdAt ?? entry.bornAt,
     updated_at: entry.changedAt,
   };
+}
+
+/** Every ticket that no list of states will ever hold: it can't be read, or its state is a slip. */
+function findMalformed(entries: Entries, { states }: Reader): readonly MalformedTicket[] {
+  const known = new Set(states.map(normalizeState));
+  return [...entries.values()].flatMap(({ name: identifier, path, content }): readonly MalformedTicket[] => {
+    if (!content.ok) {
+      const { line, reason } = content.problem;
+      return [{ identifier, where: `${path}:${line}`, reason, title: null, state: null }];
+    }
+    const { title, state } = content.ticket;
+    if (known.has(normalizeState(state))) return [];
+    const reason = `state ${state} is none of ${states.join(", ")}; correct it, or name it in tracker.provider.states`;
+    return [{ identifier, where: path, reason, title, state }];
+  });
 }
 
 function pickByStates(names: readonly string[], entries: Entries, reader: Reader): Issue[] {
@@ -168,18 +185,25 @@ export async function createLocalTracker(deps: TrackerDeps): Promise<Tracker> {
   const { settings, clock, log } = deps;
   const provider = providerOf(settings.tracker.provider);
   const board = createBoard(provider.path, clock);
+  const states = [...settings.tracker.activeStates, ...settings.tracker.terminalStates, ...provider.states];
   const reader: Reader = {
     board,
     terminal: new Set(settings.tracker.terminalStates.map(normalizeState)),
+    states,
     warnings: createWarnings(log),
   };
-  const states = [...settings.tracker.activeStates, ...settings.tracker.terminalStates, ...provider.states];
+  let malformed: readonly MalformedTicket[] = [];
+  const listAll = async (signal?: AbortSignal): Promise<Entries> => {
+    const entries = await loadAll(board, signal);
+    malformed = findMalformed(entries, reader);
+    return entries;
+  };
   return {
     kind: "local",
     tools: [createLocalBoardTool({ board, clock, states, firstState: settings.tracker.activeStates[0] ?? "Todo" })],
     async fetchIssuesByStates(names, signal) {
       if (names.length === 0) return [];
-      return pickByStates(names, await loadAll(board, signal), reader);
+      return pickByStates(names, await listAll(signal), reader);
     },
     async fetchIssuesByIds(ids, signal) {
       if (ids.length === 0) return [];
@@ -187,12 +211,13 @@ export async function createLocalTracker(deps: TrackerDeps): Promise<Tracker> {
     },
     async poll({ states: names, ids }, signal) {
       if (names.length === 0 && ids.length === 0) return { candidates: [], tracked: [] };
-      const entries = names.length === 0 ? await loadByIds(ids, board, signal) : await loadAll(board, signal);
+      const entries = names.length === 0 ? await loadByIds(ids, board, signal) : await listAll(signal);
       return {
         candidates: names.length === 0 ? [] : pickByStates(names, entries, reader),
         tracked: pickByIds(ids, entries, reader),
       };
     },
+    malformed: () => malformed,
     fetchImage: (reference, options) => readBoardPicture(provider.path, reference, options),
     async close() {
       // Holds nothing: every read opens and closes its own files.
