@@ -195,10 +195,11 @@ class Salvage {
   }
 }
 
-/** Empty directories are no work: git doesn't keep them either. */
+/** Empty directories are no work: git doesn't keep them either. One that can't be read is left to git, which passes it over. */
 async function holdsNoFile(directory: string, signal: AbortSignal): Promise<boolean> {
   signal.throwIfAborted();
-  const entries = await readdir(directory, { withFileTypes: true });
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => null);
+  if (entries === null) return false;
   if (entries.some((entry) => !entry.isDirectory())) return false;
   for (const { name } of entries) if (!(await holdsNoFile(join(directory, name), signal))) return false;
   return true;
