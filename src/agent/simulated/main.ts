@@ -8,12 +8,11 @@ import { Behaviour } from "./behaviour.ts";
 import { Commands } from "./commands.ts";
 import { simulatedHome } from "./identity.ts";
 import { RolloutStore } from "./rollout.ts";
+import { parseScript } from "./script.ts";
 import { Server } from "./server.ts";
 
-/** The script schema is loaded only when there is a script: it costs more than the rest of the start. */
 async function loadBehaviour(home: string, scriptPath: string | undefined): Promise<Behaviour> {
   if (scriptPath === undefined || scriptPath === "") return new Behaviour(home, null);
-  const { parseScript } = await import("./script.ts");
   const text = await readFile(scriptPath, "utf8");
   return new Behaviour(home, { path: scriptPath, script: parseScript(text, scriptPath) });
 }

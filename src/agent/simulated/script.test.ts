@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Params } from "../../../test/fakes/app-server-client.ts";
 import { messages, oneRun, SimulatedBench, toolReply, totals } from "../../../test/support/simulated-agent.ts";
+import { parseScript } from "./script.ts";
 import { isRecord } from "./wire.ts";
 
 let bench: SimulatedBench;
@@ -183,5 +184,42 @@ describe("a script", () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain("tickets.ENG-7.runs[0].turns[0].steps[0].text");
     expect(lines[0]).toContain("steps[1].do");
+  });
+
+  test("is read with its defaults, and each mistake is told by its place", () => {
+    const script = (...steps: readonly unknown[]): string => JSON.stringify({ tickets: oneRun(steps as Params[]) });
+    const { tickets } = parseScript(script({ do: "exit" }, { do: "say", text: "x", tokens: null }), "s.json");
+    expect(tickets["ENG-7"]?.runs[0]?.turns[0]?.steps).toEqual([
+      { do: "exit", code: 1 },
+      { do: "say", text: "x", tokens: null },
+    ]);
+    const wrong = [
+      { do: "exit", code: 256 },
+      { do: "wait", ms: -1 },
+      { do: "shell", command: "", may_fail: 1 },
+      { do: "parallel", calls: [] },
+      { do: "fail", error: 7 },
+      { do: "ask", about: "life" },
+      { do: "hang", up: true },
+      { do: "tool", tool: "t" },
+      "say",
+    ];
+    const problems = [
+      "[0].code: must be a whole number from 0 to 255",
+      "[1].ms: must be a whole number from 0",
+      "[2].command: must not be empty",
+      "[2].may_fail: must be true or false",
+      "[3].calls: must be a list that is not empty",
+      "[4].error: must be an object",
+      "[5].about: must be one of command, file_change, permissions, question, elicitation",
+      "[6].up: is not known here; known are do",
+      "[7].arguments: is missing",
+      "[8]: must be an object",
+    ];
+    expect(() => parseScript(script(...wrong), "s.json")).toThrow(
+      `script s.json is not valid; ${problems.map((problem) => `tickets.ENG-7.runs[0].turns[0].steps${problem}`).join("; ")}`,
+    );
+    expect(() => parseScript("[]", "s.json")).toThrow("script s.json is not valid; the whole file: must be an object");
+    expect(() => parseScript("{", "s.json")).toThrow("script s.json is not JSON: ");
   });
 });
