@@ -2,6 +2,7 @@
 import { request, type IncomingMessage } from "node:http";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { reachableSocketPath } from "../http/socket-path.ts";
+import { systemClock, type Clock } from "../lib/clock.ts";
 import { stateFiles } from "../ledger/state-files.ts";
 import { findStateDirectory } from "../workflow/state-directory.ts";
 
@@ -26,14 +27,19 @@ export interface StreamEvent {
 
 /** Far more than a daemon needs for an answer from memory. */
 const ANSWER_TIMEOUT_MS = 10_000;
+/** A person who sees nothing for longer wonders what is going on. */
+const NOTICE_MS = 1_500;
 
 /**
  * The JSON that the daemon answers. Throws AppError `daemon_unreachable` when none runs or it doesn't answer, and `request_refused`, with the
  * daemon's own words, when it doesn't do what is asked.
  */
-export async function askDaemon(address: DaemonAddress, asked: DaemonRequest): Promise<unknown> {
-  const socketPath = socketOf(address);
-  const answer = await send(socketPath, asked, ANSWER_TIMEOUT_MS);
+export async function askDaemon(
+  address: DaemonAddress,
+  asked: DaemonRequest,
+  clock: Clock = systemClock,
+): Promise<unknown> {
+  const { socketPath, answer } = await send(address, asked, clock);
   const json = parseAnswer(socketPath, await readAll(socketPath, answer));
   refuseErrors(answer.statusCode ?? 0, json);
   return json;
@@ -45,9 +51,8 @@ export async function* followDaemon(
   after: number | null,
   signal: AbortSignal,
 ): AsyncGenerator<StreamEvent, void> {
-  const socketPath = socketOf(address);
   const path = after === null ? "/api/v1/stream" : `/api/v1/stream?after=${after}`;
-  const answer = await send(socketPath, { method: "GET", path }, 0);
+  const { socketPath, answer } = await send(address, { method: "GET", path }, systemClock);
   if (answer.statusCode !== 200) {
     refuseErrors(answer.statusCode ?? 0, parseAnswer(socketPath, await readAll(socketPath, answer)));
   }
@@ -74,20 +79,56 @@ export async function* followDaemon(
   }
 }
 
-function socketOf({ workflow, stateDir }: DaemonAddress): string {
-  const directory = findStateDirectory(workflow, { flag: stateDir, env: process.env });
-  return reachableSocketPath(stateFiles(directory).socket, process.env);
+interface Reached {
+  readonly socketPath: string;
+  /** Its beginning has come. */
+  readonly answer: IncomingMessage;
 }
 
-/** Resolves with the answer's beginning. `timeoutMs` 0: as long as it takes. */
-function send(socketPath: string, { method, path, body }: DaemonRequest, timeoutMs: number): Promise<IncomingMessage> {
+/** Sends the request, and says on stderr whom it waits for when that takes long. */
+async function send(
+  { workflow, stateDir }: DaemonAddress,
+  { method, path, body }: DaemonRequest,
+  clock: Clock,
+): Promise<Reached> {
+  const files = stateFiles(findStateDirectory(workflow, { flag: stateDir, env: process.env }));
+  const socketPath = reachableSocketPath(files.socket, process.env);
   const answer = Promise.withResolvers<IncomingMessage>();
   const headers = body === undefined ? {} : { "content-type": "application/json" };
-  const outgoing = request({ socketPath, method, path, headers, timeout: timeoutMs }, answer.resolve);
-  outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+  const outgoing = request({ socketPath, method, path, headers }, answer.resolve);
   outgoing.on("error", (error) => answer.reject(unreachable(socketPath, error)));
   outgoing.end(body === undefined ? undefined : JSON.stringify(body));
-  return answer.promise;
+  const onSilence = async (): Promise<void> => {
+    // Loaded here alone: it brings the database along, and most answers come at once.
+    const { readLockOwner } = await import("../ledger/lock.ts");
+    const daemon = nameOf(readLockOwner(files.lock)?.pid ?? null);
+    process.stderr.write(`symphony: waiting for ${daemon}, which doesn't answer\n`);
+    await clock.sleep(ANSWER_TIMEOUT_MS - NOTICE_MS, isOver.signal);
+    answer.reject(silent(daemon, socketPath, method));
+    outgoing.destroy();
+  };
+  const isOver = new AbortController();
+  const notice = clock.setTimer(NOTICE_MS, () => void onSilence().catch(answer.reject));
+  try {
+    return { socketPath, answer: await answer.promise };
+  } finally {
+    notice.cancel();
+    isOver.abort(new Error("the answer has come"));
+  }
+}
+
+function nameOf(pid: number | null): string {
+  return pid === null ? "the daemon" : `the daemon with pid ${pid}`;
+}
+
+/** It has taken the connection and says nothing. What it was asked for has reached it all the same. */
+function silent(daemon: string, socketPath: string, method: DaemonRequest["method"]): AppError {
+  const later = method === "GET" ? "" : "; should it go on, it may still do what was asked";
+  return new AppError(
+    "daemon_unreachable",
+    `${daemon} has not answered within ${ANSWER_TIMEOUT_MS / 1000} s (${socketPath}): it is suspended (kill -CONT), or overloaded (its log says more)${later}`,
+    { socketPath },
+  );
 }
 
 async function readAll(socketPath: string, answer: IncomingMessage): Promise<string> {

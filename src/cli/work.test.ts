@@ -71,10 +71,13 @@ it("ends with 1 when the ticket can't start, and names the gate; or isn't there"
   expect(place.runs()).toEqual([]);
 });
 
-it("stands back while a daemon works there", async () => {
+it("stands back while a daemon works there, and says by which commands that one does the same", async () => {
   await place.writeWorkflow();
   await place.start();
-  const { code, stderr } = await work("ENG-1");
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^symphony: .*already/);
+  const { code, stdout, stderr } = await work("ENG-1");
+  expect([code, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^symphony: the daemon with pid \d+ works on these tickets already, .*:\n/);
+  expect(stderr).toContain(`symphony retry ENG-1 --workflow ${place.dir}/WORKFLOW.md\n`);
+  expect(stderr).toContain(`symphony events ENG-1 --follow --workflow ${place.dir}/WORKFLOW.md\n`);
+  expect(stderr).not.toContain("stop it first");
 });

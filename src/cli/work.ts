@@ -1,5 +1,7 @@
 /** `symphony work ISSUE`: one ticket in the foreground, by a daemon of its own that starts nothing else and ends with it. */
+import { basename } from "node:path";
 import { Daemon } from "../daemon.ts";
+import { AppError, isAppError } from "../domain/errors.ts";
 import { openLedgerReader } from "../ledger/queries.ts";
 import type { RunJson } from "../ledger/run-list.ts";
 import { systemClock } from "../lib/clock.ts";
@@ -60,7 +62,9 @@ class Work {
   async untilTheEnd(): Promise<number> {
     using signals = new DisposableStack();
     signals.use(this.#listenToSignals());
-    await this.#daemon.start();
+    await this.#daemon.start().catch((error: unknown) => {
+      throw isAppError(error, "already_running") ? askTheOther(error, this.#options) : error;
+    });
     const { json } = this.#options;
     const startedAt = systemClock.now();
     const ledger = openLedgerReader(this.#daemon.files.ledger);
@@ -130,6 +134,26 @@ class Work {
       { clock: systemClock, terminal: process.stdin.isTTY || process.stdout.isTTY },
     );
   }
+}
+
+/** Nobody has to stop a daemon for one ticket: that of this state directory does all of it by itself. Another one is found by its own. */
+function askTheOther(error: AppError, { issue, workflowPath, stateDir }: WorkOptions): AppError {
+  const { path, pid } = error.data;
+  if (typeof path !== "string" || basename(path) !== "daemon.lock") return error;
+  const who = typeof pid === "number" ? `the daemon with pid ${pid}` : "another daemon";
+  const whose = `--workflow ${shellWord(workflowPath)}${stateDir === null ? "" : ` --state-dir ${shellWord(stateDir)}`}`;
+  const lines = [
+    `${who} works on these tickets already, and does all of it by itself; nothing was done here. What it can be asked:`,
+    `symphony retry ${shellWord(issue)} ${whose}`,
+    `symphony events ${shellWord(issue)} --follow ${whose}`,
+    `symphony explain ${shellWord(issue)} ${whose}`,
+  ];
+  return new AppError(error.code, lines.join("\n"), error.data, { cause: error });
+}
+
+/** A word that a shell takes as it is. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function resultJson(end: WorkEnd, runs: readonly RunJson[]): Readonly<Record<string, unknown>> {

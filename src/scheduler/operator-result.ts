@@ -39,9 +39,10 @@ function judgeIssueCommand(state: State, command: IssueCommand): OperatorResult 
     }
     // Nothing runs or waits, but its thread may be bound still.
     if (command.kind === "reset") return accept("the ticket isn't claimed; its next run starts on a fresh thread");
+    const what = command.kind === "interrupt" || command.kind === "compact" ? nothingTo(command.kind) : "";
     return refuse(
       "issue_not_claimed",
-      "the ticket neither runs nor waits nor is blocked; `retry` starts it if it is active",
+      `${what}the ticket neither runs nor waits nor is blocked; \`retry\` starts it if it is active`,
     );
   }
   const name = claim.issue.identifier;
@@ -57,10 +58,10 @@ function judgeIssueCommand(state: State, command: IssueCommand): OperatorResult 
     case "steer":
       return judgeSteer(claim, command.text);
     case "interrupt":
-      if (claim.kind !== "running" || claim.phase !== "turn") return notInTurn(claim);
+      if (claim.kind !== "running" || claim.phase !== "turn") return notInTurn(claim, "interrupt");
       return accept(`the turn of ${name} is interrupted, and its run goes on with the next one`);
     case "compact":
-      if (claim.kind !== "running" || claim.turn === 0 || claim.stopping !== null) return notInTurn(claim);
+      if (claim.kind !== "running" || claim.turn === 0 || claim.stopping !== null) return notInTurn(claim, "compact");
       return accept(`the thread of ${name} is compacted when its turn has ended`);
     default:
       return assertNever(command);
@@ -147,15 +148,33 @@ export function findAsked(state: State, questionId: string): RunningClaim | Bloc
   return null;
 }
 
-function notInTurn(claim: Claim): OperatorResult {
+type TurnVerb = "interrupt" | "compact";
+
+function nothingTo(verb: TurnVerb): string {
+  return `there is nothing to ${verb}: `;
+}
+
+function notInTurn(claim: Claim, verb: TurnVerb): OperatorResult {
   const name = claim.issue.identifier;
-  if (claim.kind !== "running") {
-    return refuse("not_running", `${name} isn't running (${claim.kind}); \`retry\` starts it`);
+  switch (claim.kind) {
+    case "waiting":
+      return refuse("not_running", `${nothingTo(verb)}${name} waits (${claim.why}); \`retry\` makes it due now`);
+    case "blocked": {
+      const mend = claim.question === null ? "`retry` starts it" : "`answer` lets it go on";
+      return refuse("not_running", `${nothingTo(verb)}${name} is blocked (${claim.why}); ${mend}`);
+    }
+    case "cleaning":
+      return cleaning(claim);
+    case "running":
+      return claim.stopping === null
+        ? refuse(
+            "not_running",
+            `${nothingTo(verb)}no turn of ${name} is under way (${claim.phase}); try again in a moment`,
+          )
+        : refuse("is_stopping", `${nothingTo(verb)}the run of ${name} is being stopped (${claim.stopping.why})`);
+    default:
+      return assertNever(claim);
   }
-  if (claim.stopping !== null) {
-    return refuse("is_stopping", `the run of ${name} is being stopped (${claim.stopping.why})`);
-  }
-  return refuse("not_running", `no turn of ${name} is running just now (${claim.phase}); try again in a moment`);
 }
 
 function cleaning(claim: Claim): OperatorResult {

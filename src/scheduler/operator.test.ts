@@ -121,6 +121,18 @@ describe("a refused command", () => {
   });
 });
 
+it.each([
+  ["waiting", "there is nothing to interrupt: ENG-1 waits (failure); `retry` makes it due now"],
+  ["blocked", "there is nothing to interrupt: ENG-1 is blocked (not_retryable); `retry` starts it"],
+  ["running", "there is nothing to interrupt: no turn of ENG-1 is under way (preparing); try again in a moment"],
+  [
+    "none",
+    "there is nothing to interrupt: the ticket neither runs nor waits nor is blocked; `retry` starts it if it is",
+  ],
+] as const)("interrupt on a ticket that is %s says what it does instead", (kind, says) => {
+  expect(driverIn(issue, kind).operate({ kind: "interrupt", issueId }).message).toContain(says);
+});
+
 function stall(driver: SchedulerDriver): void {
   driver.send({ kind: "run_phase", runId: driver.runIdOf(issue), phase: "turn", turn: 1 });
   driver.advance(driver.settings.codex.stallTimeoutMs);

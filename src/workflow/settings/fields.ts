@@ -30,7 +30,11 @@ function rangeText({ min, max }: NumberRule): string {
 
 /** A whole number within the rule's bounds. */
 export function whole(rule: NumberRule) {
-  const error = `is not ${rule.what}${rangeText(rule)}; write one such as ${rule.example}`;
+  const wrong = `is not ${rule.what}${rangeText(rule)}; write one such as ${rule.example}`;
+  const tooLarge = `is too large, ${Number.MAX_SAFE_INTEGER} is the most; write one such as ${rule.example}`;
+  // A rule with a largest value of its own says so anyway.
+  const error = ({ code }: z.core.$ZodRawIssue): string =>
+    code === "too_big" && rule.max === undefined ? tooLarge : wrong;
   const bounded = z
     .number({ error })
     .int({ error })

@@ -139,6 +139,10 @@ test.each([
     "polling: {interval_ms: .inf}",
     "polling.interval_ms: Infinity is not a whole number of milliseconds, 1 or more; write one such as 30000",
   ],
+  [
+    "polling: {interval_ms: 1e+99}",
+    "polling.interval_ms: 1e+99 is too large, 9007199254740991 is the most; write one such as 30000",
+  ],
   ["polling: 5", "polling: 5 is not a map; write its keys indented on the lines below it"],
   ["polling: [5]", "polling: [5] is not a map; write its keys indented on the lines below it"],
   ["workspace: {root: 5}", "workspace.root: 5 is not text; write a path such as ~/symphony-workspaces"],
