@@ -1,5 +1,5 @@
 /** The commands that ask a daemon, as people type them, against a whole daemon with simulated agents. */
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { issueId } from "../domain/ids.ts";
@@ -54,6 +54,7 @@ it("explain and status name the file and the fault of a ticket that can't be wor
   expect(lost.stdout).toMatch(/NO +record +\S*board\/ENG-9\.md: state Dooing is none of Todo, In Progress, Done, /);
   const { stdout } = await run("status");
   expect(stdout).toMatch(/\nskipped ENG-8: \S*board\/ENG-8\.md:2: title is missing/);
+  expect(stdout).toMatch(/\nENG-2 asks: .*echo hello.* \(symphony answer ENG-2\)\n/);
   expect(stdout).toMatch(/\nskipped ENG-9: \S*board\/ENG-9\.md: state Dooing is none of /);
 });
 
@@ -142,6 +143,27 @@ it("pause, refresh and resume say what happens now", async () => {
   expect((await run("pause")).stdout).toMatch(/^paused: /);
   expect(JSON.parse((await run("refresh", "--json")).stdout)).toMatchObject({ queued: true });
   expect(JSON.parse((await run("resume", "--json")).stdout)).toMatchObject({ accepted: true });
+});
+
+it("status tells each fault of a broken workflow file once, on a line of its own", async () => {
+  const file = join(daemon.dir, "WORKFLOW.md");
+  const good = await readFile(file, "utf8");
+  await writeFile(
+    file,
+    "---\ntracker: {kind: local, provider: {path: ./board}}\npolling: {interval_ms: 0}\nagent: {max_turns: 0}\nstate: {dir: ./state}\n---\n",
+  );
+  await daemon.until("it is broken", ({ workflow }) => workflow.last_error !== null);
+  const { stdout } = await run("status");
+  expect(stdout).toMatch(/\npaused \(workflow\): nothing new starts until the workflow error below is mended\n/);
+  expect(
+    stdout.match(
+      /^workflow error, .* ago: .*WORKFLOW\.md:3: polling\.interval_ms: 0 is .*; write one such as 30000$/gm,
+    ),
+  ).toHaveLength(1);
+  expect(stdout.match(/^workflow error, .* ago: .*WORKFLOW\.md:4: agent\.max_turns: 0 .*$/gm)).toHaveLength(1);
+  expect(stdout.match(/max_turns/g)).toHaveLength(1);
+  await writeFile(file, good);
+  await daemon.until("it is mended", ({ workflow }) => workflow.last_error === null);
 });
 
 it("drain returns at once, and with --wait when no run is left", async () => {

@@ -7,7 +7,7 @@ import type { LogLevel } from "../lib/log.ts";
 import { parseDuration } from "./duration.ts";
 import type { Shell } from "./completion.ts";
 import { addControls } from "./control-commands.ts";
-import { daemonCommand, nearestOptions, positiveCount, type Given } from "./options.ts";
+import { commandGroup, daemonCommand, nearestOptions, positiveCount, type Given } from "./options.ts";
 import { packageVersion } from "./package-version.ts";
 import { addSetup } from "./setup-commands.ts";
 import { plainLine } from "./terminal-text.ts";
@@ -117,11 +117,12 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
     .description("what was run, newest first")
     .option("--issue <identifier>", "only the runs of one issue")
     .addOption(new Option("--limit <count>", "at most this many").argParser(positiveCount))
+    .option("--wide", "errors whole, however long")
     .action(async (_options, command: Command) => {
       const given = nearestOptions(command);
       const { runs } = await import("./runs.ts");
-      const { issue = null, limit = null, json = false } = given;
-      done(runs({ ledger: await ledgerPath(given), json, issue, limit }));
+      const { issue = null, limit = null, json = false, wide = false } = given;
+      done(runs({ ledger: await ledgerPath(given), json, issue, limit, wide }));
     });
   daemonCommand(program, "usage")
     .description("turns, tokens and time so far")
@@ -139,7 +140,7 @@ function addReports(program: Command, done: (exitCode: number) => void): void {
 
 /** Looking after the ledger: safe beside a running daemon, which other ways of copying or shrinking its file are not. */
 function addLedger(program: Command, done: (exitCode: number) => void): void {
-  const ledger = program.command("ledger").description("look after the ledger, beside a running daemon too");
+  const ledger = commandGroup(program, "ledger").description("look after the ledger, beside a running daemon too");
   const given = async (command: Command): Promise<{ ledger: string; json: boolean }> => {
     const options = nearestOptions(command);
     return { ledger: await ledgerPath(options), json: options.json === true };
@@ -237,8 +238,7 @@ function addCompletion(program: Command, done: (exitCode: number) => void): void
 }
 
 function addProtocol(program: Command, done: (exitCode: number) => void): void {
-  program
-    .command("protocol")
+  commandGroup(program, "protocol")
     .description("the agent's protocol")
     .command("check")
     .description("what moved in an installed codex of what the daemon sends and reads; 1 when anything did")

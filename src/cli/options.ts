@@ -17,6 +17,7 @@ export interface Given {
   readonly keep?: boolean;
   readonly dir?: string;
   readonly codex?: string;
+  readonly wide?: boolean;
   readonly wait?: boolean;
   readonly watch?: boolean;
   readonly follow?: boolean;
@@ -35,6 +36,19 @@ export function nearestOptions(command: Command): Given {
     }
   }
   return Object.assign(command.optsWithGlobals<Given>(), Object.fromEntries(given));
+}
+
+/** A command that only has others below it: without one of them it can't be understood. */
+export function commandGroup(program: Command, name: string): Command {
+  const group = program.command(name).usage("[options] <command>");
+  return group.argument("[command...]").action(async ([word]: readonly string[]) => {
+    const names = group.commands.map((command) => command.name());
+    if (word === undefined) return group.error(`${name} needs a command: ${names.join(", ")}`, { exitCode: 2 });
+    const { nearestName } = await import("../workflow/nearest-name.ts");
+    const near = nearestName(word, names);
+    const mend = near === null ? `it has ${names.join(", ")}` : `did you mean ${near}?`;
+    return group.error(`${name} has no command ${word}; ${mend}`, { exitCode: 2 });
+  });
 }
 
 /** A command that finds its daemon or ledger by the workflow, or by the state directory itself. */

@@ -31,8 +31,10 @@ const FAILED: RunJson = {
 
 const RUNNING: RunJson = { ...ENDED, outcome: null, ended_at: null, thread_id: null, turns: 0 };
 
+const SCREEN = { limit: null, wide: false };
+
 test("runs: figures that are not known are dashes, and an error is one harmless line", () => {
-  expect(runLines([RUNNING, FAILED, ENDED], null)).toEqual([
+  expect(runLines([RUNNING, FAILED, ENDED], SCREEN)).toEqual([
     "STARTED (UTC)        ISSUE  ATTEMPT  OUTCOME         TURNS  TOKENS        TIME  THREAD  ERROR",
     "2026-11-30 09:00:00  ENG-1        -  not ended           0  12,345           -  -",
     "2026-11-30 09:00:00  ENG-2        3  failed (agent)      2       -  3 min 05 s  t-1     the model said \\x1b[31m500\\x1b[0m and no more",
@@ -42,11 +44,20 @@ test("runs: figures that are not known are dashes, and an error is one harmless 
 
 test("runs: a long table shows the newest and says so, unless a limit was given", () => {
   const many = Array.from({ length: 41 }, () => ENDED);
-  expect(runLines(many, null)).toHaveLength(42);
-  expect(runLines(many, null).at(-1)).toBe("The newest 40 are shown; --limit N shows more.");
-  expect(runLines(many, 41)).toHaveLength(42);
-  expect(runLines(many, 41).at(-1)).toContain("ENG-1");
-  expect(runLines([], null)).toEqual(["No runs yet."]);
+  expect(runLines(many, SCREEN)).toHaveLength(42);
+  expect(runLines(many, SCREEN).at(-1)).toBe("The newest 40 are shown; --limit N shows more.");
+  expect(runLines(many, { limit: 41, wide: false })).toHaveLength(42);
+  expect(runLines(many, { limit: 41, wide: false }).at(-1)).toContain("ENG-1");
+  expect(runLines([], SCREEN)).toEqual(["No runs yet."]);
+});
+
+test("runs: a long error is cut with a hint, and whole when it is asked for", () => {
+  const error = `the hook said ${"no ".repeat(40)}at last`;
+  const failed = { ...FAILED, error };
+  const [, row, hint] = runLines([failed], SCREEN);
+  expect([row?.endsWith("…"), hint]).toEqual([true, "Long errors are cut; --wide shows them whole."]);
+  const wide = runLines([failed], { limit: null, wide: true });
+  expect([wide.length, wide[1]?.endsWith(error)]).toEqual([2, true]);
 });
 
 const SUMS = {

@@ -48,6 +48,7 @@ const statusSchema = z.object({
     }),
   ),
   blocked: z.array(issueSchema.extend({ why: z.string(), message: z.string(), since: z.string() })),
+  questions: z.array(z.object({ issue_identifier: z.string(), summary: z.string(), answered: z.boolean() })),
   paused: z.array(z.object({ kind: z.string(), until: z.string().nullable(), message: z.string() })),
   tracker: z.object({
     kind: z.string(),
@@ -177,6 +178,18 @@ function sectionLines(columns: readonly Column[], rows: readonly (readonly strin
   return rows.length === 0 ? [] : [...tableLines(columns, rows), ""];
 }
 
+/** A message of several lines, as a workflow file with several faults has, keeps them. */
+function messageLines(title: string, message: string): readonly string[] {
+  return message.split("\n").map((line) => `${title}: ${line}`);
+}
+
+/** What waits for a person, with the words that answer it. */
+function questionLines({ questions }: Status): readonly string[] {
+  return questions
+    .filter(({ answered }) => !answered)
+    .map(({ issue_identifier: issue, summary }) => `${issue} asks: ${summary} (symphony answer ${issue})`);
+}
+
 function summaryLines(shown: Status, age: (at: string) => string): readonly string[] {
   const { tracker, workflow, ledger, codex_totals: totals } = shown;
   const lines = [
@@ -184,16 +197,20 @@ function summaryLines(shown: Status, age: (at: string) => string): readonly stri
     `tracker ${tracker.kind}: ${tracker.candidates_seen} active tickets seen, ${tracker.candidates_eligible} free to start, ${
       tracker.last_ok_at === null ? "never read yet" : `read ${age(tracker.last_ok_at)} ago`
     }`,
+    ...questionLines(shown),
     ...malformedLines(tracker),
     ...budgetLines(tracker),
     `workflow ${workflow.path} at revision ${workflow.revision}`,
     `${showCount(totals.total_tokens)} tokens and ${showSpan(totals.seconds_running * 1000)} of agents' time so far`,
   ];
-  for (const pause of shown.paused) {
-    lines.push(`paused (${pause.kind})${pause.until === null ? "" : ` until ${pause.until}`}: ${pause.message}`);
+  const problems = Object.entries({ tracker, workflow, ledger }).flatMap(([name, { last_error: problem }]) =>
+    problem === null ? [] : [{ name, ...problem }],
+  );
+  for (const { kind, until, message } of shown.paused) {
+    const cause = problems.find((problem) => problem.message === message);
+    const why = cause === undefined ? message : `nothing new starts until the ${cause.name} error below is mended`;
+    lines.push(...messageLines(`paused (${kind})${until === null ? "" : ` until ${until}`}`, why));
   }
-  for (const [name, { last_error: problem }] of Object.entries({ tracker, workflow, ledger })) {
-    if (problem !== null) lines.push(`${name} error, ${age(problem.at)} ago: ${problem.message}`);
-  }
+  for (const { name, at, message } of problems) lines.push(...messageLines(`${name} error, ${age(at)} ago`, message));
   return lines.map(plainLine);
 }

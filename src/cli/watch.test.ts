@@ -29,6 +29,7 @@ function snapshot(clock: ManualClock, running: number): Readonly<Record<string, 
     })),
     retrying: [],
     blocked: [],
+    questions: [],
     paused: [],
     tracker: {
       kind: "local",

@@ -24,7 +24,9 @@ export function Notices() {
     ["Agent login", agent.login.state === "missing" ? agent.login.message : null],
     ["Agent sandbox", agent.sandbox.state === "broken" ? agent.sandbox.message : null],
   ];
-  const shown = problems.filter(([, message]) => message !== null);
+  // What has paused the dispatch is told by the pause.
+  const told = new Set(paused.map(({ message }) => message));
+  const shown = problems.filter(([, message]) => message !== null && !told.has(message));
   if (paused.length === 0 && mode === "running" && shown.length === 0) return null;
   return (
     <ul class="notices">

@@ -185,6 +185,22 @@ describe("a command", () => {
     expect(await send("/api/v1/issues/ENG-1/stop", { force: true })).toEqual([400, "bad_request"]);
   });
 
+  it.each([
+    ["GET", "/api/v1/runs?limit=5000", undefined, "query: limit: 5000 is more than 1000; give at most 1000"],
+    ["GET", "/api/v1/runs?limit=0", undefined, "query: limit: 0 is less than 1; give at least 1"],
+    ["GET", "/api/v1/runs?limit=1.5", undefined, "query: limit: 1.5 is not a whole number; give one"],
+    ["GET", "/api/v1/runs?limit=ten", undefined, 'query: limit: "ten" is not a number; give one'],
+    ["GET", "/api/v1/usage?by=year", undefined, 'query: by: "year" is unknown; give one of issue, day'],
+    ["GET", "/api/v1/state?verbose=1", undefined, "query: verbose: is not known here; leave it out"],
+    ["POST", "/api/v1/issues/ENG-1/steer", {}, "body: text: is missing; give a string"],
+    ["POST", "/api/v1/issues/ENG-1/steer", { text: 5 }, "body: text: 5 is not a string; give one"],
+    ["POST", "/api/v1/questions/q/answer", { accept: "yes" }, 'body: accept: "yes" is not true or false; give one'],
+    ["POST", "/api/v1/issues/ENG-1/steer", [5], "body: [5] is not an object; give one"],
+  ])("%s %s with %j names the key, the value and the mend", async (method, path, body, message) => {
+    const { status, text } = await daemon.ask(method, path, body);
+    expect([status, JSON.parse(text)]).toEqual([400, { error: { code: "bad_request", message } }]);
+  });
+
   it("answers a question, and the list of questions is empty again", async () => {
     const { questions } = await read("/api/v1/questions", questionsSchema);
     expect((await read("/api/v1/state", stateSchema)).questions).toEqual(questions);

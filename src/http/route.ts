@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { z } from "zod";
 import { ApiError } from "./envelope.ts";
+import { parseInput } from "./input.ts";
 import type { DaemonView } from "./view.ts";
 
 /** What a handler may look at. */
@@ -99,14 +100,4 @@ async function readBody(context: Context): Promise<unknown> {
   } catch (error) {
     throw new ApiError(400, "bad_request", "the body is not JSON", { cause: error });
   }
-}
-
-/** Throws ApiError `bad_request` that names what is wrong. */
-export function parseInput<T extends z.ZodType>(schema: T, value: unknown, where: "query" | "body"): z.output<T> {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const problems = result.error.issues.map(
-    (issue) => `${issue.path.length === 0 ? where : issue.path.join(".")}: ${issue.message}`,
-  );
-  throw new ApiError(400, "bad_request", `${where} not understood: ${problems.join("; ")}`);
 }

@@ -1,7 +1,8 @@
 /** `GET /api/v1/stream`: server-sent events. */
 import { z } from "zod";
 import { ApiError } from "./envelope.ts";
-import { parseInput, type Route } from "./route.ts";
+import { parseInput } from "./input.ts";
+import { type Route } from "./route.ts";
 
 const streamQuery = z.strictObject({
   after: z.coerce

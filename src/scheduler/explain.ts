@@ -193,7 +193,9 @@ function pauseGate(kind: PauseKind, { state, now, issue }: Explained): GateRepor
   if (pause === undefined) return report(gate, true, "none", "");
   const pass = !holds(pause, now) || pause.probe === issue.id;
   const until = pause.until === null ? "" : ` until ${iso(pause.until)}`;
-  return report(gate, pass, `since ${iso(pause.since)}${until}: ${pause.message}`, pauseMend(pause));
+  // A workflow file may have several faults, a line each.
+  const message = pause.message.replaceAll("\n", "; ");
+  return report(gate, pass, `since ${iso(pause.since)}${until}: ${message}`, pauseMend(pause));
 }
 
 function pauseMend({ kind }: Pause): string {

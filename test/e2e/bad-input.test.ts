@@ -142,6 +142,9 @@ describe("a command line that can't be understood", () => {
     [["--nope"], "--nope"],
     [["usage", "--by", "year"], "--by"],
     [["one.md", "two.md"], "too many arguments"],
+    [["ledger"], "ledger needs a command: backup, check, prune"],
+    [["ledger", "bakup", "x"], "ledger has no command bakup; did you mean backup?"],
+    [["protocol"], "protocol needs a command: check"],
   ])("%j is a usage error: one line, exit code 2", async (args, says) => {
     await using user = await makeSurroundings();
     const { code, stdout, stderr } = await runProgram(user, args);
