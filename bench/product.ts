@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { request, type IncomingMessage } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -15,14 +16,20 @@ type Json = Readonly<Record<string, unknown>>;
 /** What the simulated agent does in each turn of a ticket (docs/simulated-agent.md). */
 type Turns = readonly (readonly Json[])[];
 
-/** Two turns of 250 events; the second ends the ticket. */
-const TWO_BUSY_TURNS: Turns = [
-  [{ do: "burst", events: 250 }],
-  [
-    { do: "burst", events: 250 },
-    { do: "tool", tool: "local_board", arguments: { action: "move", state: "Done" } },
-  ],
-];
+/** Two turns of 250 events; the last step ends the ticket by a call of a tracker's tool. */
+export function twoBusyTurns(end: { readonly tool: string; readonly arguments: Json }): Turns {
+  const burst = { do: "burst", events: 250 };
+  return [[burst], [burst, { do: "tool", ...end }]];
+}
+
+const ENDS_ON_BOARD = twoBusyTurns({ tool: "local_board", arguments: { action: "move", state: "Done" } });
+
+/** The simulated agent as it is started for a ticket. */
+export interface AgentCommand {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
 
 /** Everything that it starts ends, and its folder goes, when it is disposed. */
 export class Product implements AsyncDisposable {
@@ -37,21 +44,29 @@ export class Product implements AsyncDisposable {
     return join(this.dir, "state", "ledger.db");
   }
 
+  get agent(): AgentCommand {
+    return {
+      file: process.execPath,
+      args: [join(builtPackage(), "dist", "agent", "simulated", "main.js")],
+      env: {
+        SYMPHONY_SIMULATED_HOME: join(this.dir, "agents"),
+        SYMPHONY_SIMULATED_SCRIPT: join(this.dir, "script.json"),
+      },
+    };
+  }
+
   /** Sections of the front matter over a local board, the simulated agent and its script. */
-  configure(sections: Json = {}, turns: Turns = TWO_BUSY_TURNS): void {
-    const script = join(this.dir, "script.json");
-    writeFileSync(
-      script,
-      JSON.stringify({ tickets: { "*": { runs: [{ turns: turns.map((steps) => ({ steps })) }] } } }),
-    );
-    const agent = join(builtPackage(), "dist", "agent", "simulated", "main.js");
-    const environment = `SYMPHONY_SIMULATED_HOME=${join(this.dir, "agents")} SYMPHONY_SIMULATED_SCRIPT=${script}`;
+  configure(sections: Json = {}, turns: Turns = ENDS_ON_BOARD): void {
+    const { file, args, env } = this.agent;
+    const script = { tickets: { "*": { runs: [{ turns: turns.map((steps) => ({ steps })) }] } } };
+    writeFileSync(join(this.dir, "script.json"), JSON.stringify(script));
+    const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`);
     const front = {
       tracker: { kind: "local", provider: { path: "./board" } },
       polling: { interval_ms: 1000 },
       workspace: { root: "./workspaces" },
       agent: { max_concurrent_agents: 50 },
-      codex: { command: `${environment} ${process.execPath} ${agent}` },
+      codex: { command: [...assignments, file, ...args].join(" ") },
       state: { dir: "./state" },
       shutdown: { drain_ms: 100 },
       ...sections,
@@ -100,6 +115,18 @@ export class Product implements AsyncDisposable {
     return processFigures(this.pid);
   }
 
+  /** Has the daemon poll now; answers when the tick began, in epoch milliseconds. */
+  async tick(): Promise<number> {
+    const begun = Date.now();
+    const socketPath = join(this.dir, "state", "control.sock");
+    const asked = request({ socketPath, method: "POST", path: "/api/v1/refresh" });
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    asked.once("response", resolve).once("error", reject).end();
+    const answer = (await promise).resume();
+    if (answer.statusCode !== 202) throw new Error(`the daemon doesn't poll: status ${answer.statusCode ?? "unknown"}`);
+    return begun;
+  }
+
   /** One whole number from the ledger. */
   count(sql: string): number {
     const db = new Database(this.ledgerPath, { readonly: true });
@@ -110,10 +137,11 @@ export class Product implements AsyncDisposable {
     }
   }
 
-  /** Waits until that many runs have ended. */
+  /** Waits until that many runs have ended and nothing is claimed any more: the workspaces are gone, too. */
   async untilEnded(count: number, withinMs: number): Promise<void> {
-    const ended = (): number => this.count("SELECT count(*) FROM runs WHERE ended_at IS NOT NULL");
-    await until(`${count} runs have ended`, () => ended() >= count, withinMs);
+    const left = "(SELECT count(*) FROM claims) + (SELECT count(*) FROM runs WHERE ended_at IS NULL)";
+    const sql = `SELECT iif(${left} = 0, (SELECT count(*) FROM runs), 0)`;
+    await until(`${count} runs have ended`, () => this.count(sql) >= count, withinMs);
   }
 
   async stop(): Promise<void> {
