@@ -157,7 +157,7 @@ async function build(options: DaemonOptions, unwind: AsyncDisposableStack): Prom
     new SessionMirror({
       sessions: () => trackers.current.tracker.sessions,
       claims: () => orchestrator.state.claims,
-      pageUrl: () => server.url,
+      pageUrl: (identifier) => server.pageOf(identifier),
       redact: (text) => redactor.text(text),
     }),
   );

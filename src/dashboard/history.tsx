@@ -5,7 +5,7 @@ import { costSeries, daysUpTo, durationSeries, outcomeSeries, tokenSeries } from
 import type { Days, History, Snapshot, Usage } from "./data.ts";
 import { formatCount, formatDollars, formatDuration, formatTokens } from "./format.ts";
 import { messageOf, useApi, useServices } from "./hooks.ts";
-import { Capped, Empty, IssueLink, Moment, Pending, Section, Status } from "./parts.tsx";
+import { Capped, Empty, IssueLink, Moment, Pending, Section, Status, TableHead, toEnd } from "./parts.tsx";
 
 const SPANS = [7, 30, 90] as const;
 
@@ -92,31 +92,17 @@ function UsageTable({ rows, total, hasCosts }: UsageTableProps) {
   const most = Math.max(1, rows[0]?.total_tokens ?? 0);
   return (
     <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Issue</th>
-          <th scope="col" class="bar-column">
-            Share
-          </th>
-          <th scope="col" class="end">
-            Tokens
-          </th>
-          {hasCosts && (
-            <th scope="col" class="end">
-              Cost
-            </th>
-          )}
-          <th scope="col" class="end">
-            Runs
-          </th>
-          <th scope="col" class="end">
-            Turns
-          </th>
-          <th scope="col" class="end">
-            Time
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          "Issue",
+          { title: "Share", className: "bar-column" },
+          toEnd("Tokens"),
+          ...(hasCosts ? [toEnd("Cost")] : []),
+          toEnd("Runs"),
+          toEnd("Turns"),
+          toEnd("Time"),
+        ]}
+      />
       <tbody>
         {rows.map((row) => (
           <tr key={row.key}>
@@ -193,19 +179,7 @@ function Issues({ version }: { readonly version: string }) {
 function IssueTable({ issues }: { readonly issues: History["issues"] }) {
   return (
     <table class="cards">
-      <thead>
-        <tr>
-          <th scope="col">Issue</th>
-          <th scope="col">State</th>
-          <th scope="col" class="end">
-            Runs
-          </th>
-          <th scope="col">Last outcome</th>
-          <th scope="col" class="end">
-            Last seen
-          </th>
-        </tr>
-      </thead>
+      <TableHead columns={["Issue", "State", toEnd("Runs"), "Last outcome", toEnd("Last seen")]} />
       <tbody>
         {issues.map((issue) => (
           <tr key={issue.issue_id}>

@@ -5,9 +5,13 @@ import type { BlockedRow, Claimed, Explanation, Run, RunningRow, Runs, Snapshot,
 import { formatTokens, phaseText, words } from "./format.ts";
 import { useApi } from "./hooks.ts";
 import { WorkspaceContext } from "./item.tsx";
-import { Age, Capped, Empty, Moment, Pending, Section, Status, TicketLink, Until } from "./parts.tsx";
+import { Age, Capped, Empty, Moment, Pending, Section, Status, TableHead, TicketLink, Until } from "./parts.tsx";
 import { QuestionBox } from "./question.tsx";
 import { RunDetails } from "./run.tsx";
+
+/** Runs that are read at first, and the most that one answer of the API holds. */
+const RUNS_PAGE = 100;
+const MOST_RUNS = 1000;
 
 export function IssueView({ identifier, snapshot }: { readonly identifier: string; readonly snapshot: Snapshot }) {
   const path = encodeURIComponent(identifier);
@@ -17,7 +21,8 @@ export function IssueView({ identifier, snapshot }: { readonly identifier: strin
     `/api/v1/issues/${path}/explain`,
     `${version} ${snapshot.tracker.last_ok_at ?? ""}`,
   );
-  const runs = useApi<Runs>(`/api/v1/runs?issue=${path}&limit=100`, version);
+  const [limit, setLimit] = useState(RUNS_PAGE);
+  const runs = useApi<Runs>(`/api/v1/runs?issue=${path}&limit=${limit}`, version);
   const issue = claimed.value;
   return (
     <>
@@ -30,10 +35,15 @@ export function IssueView({ identifier, snapshot }: { readonly identifier: strin
       <Section title="Why it runs or doesn't">
         {explanation.value === null ? <Unexplained error={explanation.error} /> : <Gates of={explanation.value} />}
       </Section>
-      <Section title="Runs" count={runs.value?.runs.length ?? 0}>
+      <Section title="Runs" count={runs.value?.total ?? 0}>
         <WorkspaceContext.Provider value={issue?.workspace.path ?? null}>
-          {runs.value === null ? <Pending error={runs.error} /> : <RunList runs={runs.value.runs} />}
+          {runs.value === null ? <Pending error={runs.error} /> : <RunList {...runs.value} />}
         </WorkspaceContext.Provider>
+        {runs.value !== null && runs.value.next !== null && limit < MOST_RUNS && (
+          <button type="button" class="quiet more" onClick={() => setLimit(MOST_RUNS)}>
+            Read earlier runs
+          </button>
+        )}
       </Section>
     </>
   );
@@ -153,14 +163,7 @@ function Gates({ of: { gates } }: { readonly of: Explanation }) {
       <details open={closed.length > 0}>
         <summary>All gates</summary>
         <table class="cards">
-          <thead>
-            <tr>
-              <th scope="col">Gate</th>
-              <th scope="col">Result</th>
-              <th scope="col">Looked at</th>
-              <th scope="col">What would open it</th>
-            </tr>
-          </thead>
+          <TableHead columns={["Gate", "Result", "Looked at", "What would open it"]} />
           <tbody>
             {gates
               .toSorted((a, b) => Number(a.pass) - Number(b.pass))
@@ -185,7 +188,7 @@ function Gates({ of: { gates } }: { readonly of: Explanation }) {
   );
 }
 
-function RunList({ runs }: { readonly runs: readonly Run[] }) {
+function RunList({ runs, total }: Pick<Runs, "runs" | "total">) {
   const [chosen, setChosen] = useState<string | null>(null);
   if (runs.length === 0) return <Empty>It hasn't been run.</Empty>;
   // Until somebody chooses, the newest is shown.
@@ -202,7 +205,7 @@ function RunList({ runs }: { readonly runs: readonly Run[] }) {
                 aria-expanded={run.run_id === open}
                 onClick={() => setChosen(run.run_id === open ? "" : run.run_id)}
               >
-                <RunLine run={run} number={runs.length - index} />
+                <RunLine run={run} number={total - index} />
               </button>
               {run.run_id === open && <RunDetails run={run} />}
             </li>

@@ -5,7 +5,7 @@ import { formatDollars, formatTokens, phaseText, words } from "./format.ts";
 import { HealthPanel } from "./health.tsx";
 import { useApi } from "./hooks.ts";
 import { memo } from "./memo.ts";
-import { Age, Capped, Empty, IssueLink, Section, Status, Until } from "./parts.tsx";
+import { Age, Capped, Empty, IssueLink, Section, Status, TableHead, Until, toEnd } from "./parts.tsx";
 import { QuestionBox } from "./question.tsx";
 
 export function Overview({ snapshot }: { readonly snapshot: Snapshot }) {
@@ -83,27 +83,17 @@ function Running({ rows, maxTurns }: { readonly rows: readonly RunningRow[]; rea
         <Capped rows={rows}>
           {(shown) => (
             <table class="cards">
-              <thead>
-                <tr>
-                  <th scope="col">Issue</th>
-                  <th scope="col">Last message</th>
-                  <th scope="col">Phase</th>
-                  <th scope="col" class="end">
-                    Turn
-                  </th>
-                  <th scope="col" class="end">
-                    Tokens
-                  </th>
-                  {hasCosts && (
-                    <th scope="col" class="end">
-                      Cost
-                    </th>
-                  )}
-                  <th scope="col" class="end">
-                    Age
-                  </th>
-                </tr>
-              </thead>
+              <TableHead
+                columns={[
+                  "Issue",
+                  "Last message",
+                  "Phase",
+                  toEnd("Turn"),
+                  toEnd("Tokens"),
+                  ...(hasCosts ? [toEnd("Cost")] : []),
+                  toEnd("Age"),
+                ]}
+              />
               <tbody>
                 {shown.map((row) => (
                   <RunningLine
@@ -191,18 +181,7 @@ function Waiting({ rows }: { readonly rows: readonly WaitingRow[] }) {
         <Capped rows={rows}>
           {(shown) => (
             <table class="cards">
-              <thead>
-                <tr>
-                  <th scope="col">Issue</th>
-                  <th scope="col">Why</th>
-                  <th scope="col" class="end">
-                    Attempt
-                  </th>
-                  <th scope="col" class="end">
-                    Due
-                  </th>
-                </tr>
-              </thead>
+              <TableHead columns={["Issue", "Why", toEnd("Attempt"), toEnd("Due")]} />
               <tbody>
                 {shown.map((row) => (
                   <WaitingLine key={row.issue_id} row={row} />

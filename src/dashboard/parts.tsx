@@ -85,6 +85,32 @@ export function TicketLink({ url }: { readonly url: string | null }) {
   );
 }
 
+/** A column's title, with a class where it isn't plain text at the start. */
+type ColumnTitle = string | { readonly title: string; readonly className: string };
+
+/** The title of a column of numbers, which stand at the end. */
+export function toEnd(title: string): ColumnTitle {
+  return { title, className: "end" };
+}
+
+/** The head of a table. */
+export function TableHead({ columns }: { readonly columns: readonly ColumnTitle[] }) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          const { title, className } = typeof column === "string" ? { title: column, className: undefined } : column;
+          return (
+            <th key={title} scope="col" class={className}>
+              {title}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}
+
 /** Rows drawn at first; more are a click away. */
 const FIRST_ROWS = 50;
 

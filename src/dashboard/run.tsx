@@ -5,7 +5,7 @@ import { formatCount, formatDuration, formatTokens, words } from "./format.ts";
 import { messageOf, useApi, useServices } from "./hooks.ts";
 import { Item } from "./item.tsx";
 import { memo } from "./memo.ts";
-import { Capped, Empty, Moment, Pending, Status } from "./parts.tsx";
+import { Capped, Empty, Moment, Pending, Status, TableHead, toEnd } from "./parts.tsx";
 import { mergeEvents, visibleEvents } from "./timeline.ts";
 
 export function RunDetails({ run }: { readonly run: Run }) {
@@ -62,21 +62,7 @@ function ToolCalls({ detail }: { readonly detail: RunDetail }) {
     <details>
       <summary>Tool calls that the daemon carried out: {detail.tool_calls.length}</summary>
       <table class="cards">
-        <thead>
-          <tr>
-            <th scope="col">Tool</th>
-            <th scope="col" class="end">
-              Turn
-            </th>
-            <th scope="col">Result</th>
-            <th scope="col" class="end">
-              Time
-            </th>
-            <th scope="col" class="end">
-              Answer
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={["Tool", toEnd("Turn"), "Result", toEnd("Time"), toEnd("Answer")]} />
         <tbody>
           {detail.tool_calls.map((call) => (
             <tr key={call.call_id}>

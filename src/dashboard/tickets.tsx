@@ -4,7 +4,7 @@ import type { Snapshot, Ticket, Tickets } from "./data.ts";
 import { words } from "./format.ts";
 import { useApi } from "./hooks.ts";
 import { memo } from "./memo.ts";
-import { Capped, Empty, IssueLink, Pending, Status } from "./parts.tsx";
+import { Capped, Empty, IssueLink, Pending, Status, TableHead, toEnd } from "./parts.tsx";
 
 export function TicketsView({ snapshot }: { readonly snapshot: Snapshot }) {
   const { tracker, counts } = snapshot;
@@ -28,17 +28,7 @@ export function TicketsView({ snapshot }: { readonly snapshot: Snapshot }) {
           {(shown) => (
             <table class="cards">
               <caption class="unseen">{rows.length} tickets</caption>
-              <thead>
-                <tr>
-                  <th scope="col">Issue</th>
-                  <th scope="col">State</th>
-                  <th scope="col" class="end">
-                    Priority
-                  </th>
-                  <th scope="col">Status</th>
-                  <th scope="col">Why it isn't running</th>
-                </tr>
-              </thead>
+              <TableHead columns={["Issue", "State", toEnd("Priority"), "Status", "Why it isn't running"]} />
               <tbody>
                 {shown.map((ticket) => (
                   <TicketLine key={ticket.issue_id} ticket={ticket} />

@@ -138,8 +138,13 @@ export const readRoutes: readonly Route[] = [
     query: runsQuery,
     answer: runsSchema,
     handle({ view }, query) {
+      const { issue, outcome } = query;
       const runs = view.ledger.runs(given(query));
-      return { runs, next: nextOf(runs, query.limit, (run) => run.run_id) };
+      return {
+        runs,
+        total: view.ledger.runCount(given({ issue, outcome })),
+        next: nextOf(runs, query.limit, (run) => run.run_id),
+      };
     },
   }),
   get({

@@ -41,6 +41,11 @@ export class ApiServer implements Service {
     return this.#url;
   }
 
+  /** The dashboard's page of an issue (its routes are src/dashboard/route.ts); null without a port. */
+  pageOf(identifier: string): string | null {
+    return this.#url === null ? null : `${this.#url}/#/issues/${encodeURIComponent(identifier)}`;
+  }
+
   /** The dashboard's address with the token in its fragment, which browsers don't send; for the operator's eyes alone. */
   get dashboardUrl(): string | null {
     const { tcp } = this.#options;

@@ -35,7 +35,7 @@ export interface DaemonView {
   questions(): Json;
   usage(by: "issue" | "day"): Json;
   /** What was run, and what agents did, from the ledger. */
-  readonly ledger: Pick<LedgerReader, "runs" | "run" | "events" | "issues" | "days">;
+  readonly ledger: Pick<LedgerReader, "runs" | "runCount" | "run" | "events" | "issues" | "days">;
   /** Server-sent events after one that the reader has; null where there are too many readers. */
   openStream(after: number | null): ReadableStream<Uint8Array> | null;
   /** In Prometheus' text format; null where `server.metrics` is off. */

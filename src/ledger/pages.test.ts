@@ -60,6 +60,8 @@ describe("pages of runs", () => {
         .runs(query)
         .map((run) => run.run_id),
     ).toEqual(runs);
+    const { limit: _, before: __, ...filters } = query;
+    expect(place.reader().runCount(filters)).toBe(place.reader().runs(filters).length);
   });
 });
 

@@ -8,7 +8,7 @@ import { guarded } from "./failure.ts";
 import { listIssues, type IssueJson, type IssuesQuery } from "./issue-list.ts";
 import { listQuestions, type QuestionJson, type QuestionsQuery } from "./question-list.ts";
 import { runDetail, type RunDetailJson } from "./run-detail.ts";
-import { listRuns, type RunJson, type RunsQuery } from "./run-list.ts";
+import { countRuns, listRuns, type RunFilters, type RunJson, type RunsQuery } from "./run-list.ts";
 import { sumUsage, type UsageJson, type UsageQuery } from "./usage.ts";
 
 /** The last thing seen of an issue that was ever claimed. */
@@ -34,6 +34,8 @@ export interface LedgerReader {
   readonly path: string;
   /** Newest first. */
   runs(query?: RunsQuery): readonly RunJson[];
+  /** How many runs there are that pass the filters. */
+  runCount(query?: RunFilters): number;
   /** One run with its turns and tool calls; null when there is none of this id. */
   run(runId: string): RunDetailJson | null;
   /** Events with their items, oldest first; a page of a run, of an issue or of all. */
@@ -82,6 +84,7 @@ export function openLedgerReader(path: string, clock: Clock = systemClock): Ledg
   return {
     path,
     runs: (query = {}) => read(() => listRuns(db, query)),
+    runCount: (query = {}) => read(() => countRuns(db, query)),
     run: (runId) => read(() => runDetail(db, runId)),
     events: (query) => read(() => listEvents(db, query)),
     issues: (query = {}) => read(() => listIssues(db, query)),

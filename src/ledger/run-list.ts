@@ -54,6 +54,9 @@ export interface RunsQuery {
   readonly limit?: number;
 }
 
+/** What a count is of: pages don't matter to it. */
+export type RunFilters = Pick<RunsQuery, "issue" | "outcome">;
+
 interface RunRow {
   readonly run_id: string;
   readonly issue_id: string;
@@ -79,11 +82,14 @@ export const TURNS_BEGUN = `
     THEN MAX(r.turns, (SELECT count(*) FROM turns AS t WHERE t.run_id = r.run_id AND t.turn_id IS NOT NULL))
     ELSE r.turns END AS turns`;
 
+function whereSql(where: readonly string[]): string {
+  return where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
+}
+
 /** Tokens are summed for the page alone, however many runs there are. */
 function runsSql(where: readonly string[]): string {
-  const filter = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
   return `
-    WITH r AS (SELECT rowid AS place, * FROM runs ${filter} ORDER BY started_at DESC, rowid DESC LIMIT @limit)
+    WITH r AS (SELECT rowid AS place, * FROM runs ${whereSql(where)} ORDER BY started_at DESC, rowid DESC LIMIT @limit)
     SELECT r.run_id, r.issue_id, r.issue_identifier, r.attempt, r.outcome, r.class, r.error, r.thread_id, ${TURNS_BEGUN},
       r.started_at, r.ended_at, count(u.run_id) AS figures,
       COALESCE(SUM(u.input), 0) AS input, COALESCE(SUM(u.cached_input), 0) AS cached_input,
@@ -108,6 +114,13 @@ export function listRuns(db: Connection, query: RunsQuery): readonly RunJson[] {
   return db.prepare<[Readonly<Record<string, string | number>>], RunRow>(sql).all(values).map(toJson);
 }
 
+/** How many there are in all, whatever page is asked for. */
+export function countRuns(db: Connection, query: RunFilters): number {
+  const { where, values } = filtersOf(query);
+  const sql = `SELECT count(*) AS runs FROM runs ${whereSql(where)}`;
+  return db.prepare<[Readonly<Record<string, string>>], { runs: number }>(sql).get(values)?.runs ?? 0;
+}
+
 /** One run; null when there is none of this id. */
 export function findRun(db: Connection, run: string): RunJson | null {
   const row = db.prepare<[object], RunRow>(runsSql(["run_id = @run"])).get({ run, limit: 1 });
@@ -115,12 +128,20 @@ export function findRun(db: Connection, run: string): RunJson | null {
 }
 
 /** The statement of a page and its values: only the filters that are asked for, so that each finds its index. */
-export function runsStatement({ issue, outcome, before, limit }: RunsQuery): {
+export function runsStatement({ limit, ...filters }: RunsQuery): {
   readonly sql: string;
   readonly values: Readonly<Record<string, string | number>>;
 } {
+  const { where, values } = filtersOf(filters);
+  return { sql: runsSql(where), values: { ...values, limit: limit ?? -1 } };
+}
+
+function filtersOf({ issue, outcome, before }: Omit<RunsQuery, "limit">): {
+  readonly where: readonly string[];
+  readonly values: Readonly<Record<string, string>>;
+} {
   const where: string[] = [];
-  const values: Record<string, string | number> = { limit: limit ?? -1 };
+  const values: Record<string, string> = {};
   if (issue !== undefined) {
     where.push("(issue_identifier = @issue OR issue_id = @issue)");
     values["issue"] = issue;
@@ -134,5 +155,5 @@ export function runsStatement({ issue, outcome, before, limit }: RunsQuery): {
     where.push("(started_at, rowid) < (SELECT started_at, rowid FROM runs WHERE run_id = @before)");
     values["before"] = before;
   }
-  return { sql: runsSql(where), values };
+  return { where, values };
 }

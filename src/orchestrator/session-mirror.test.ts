@@ -46,7 +46,7 @@ beforeEach(() => {
   mirror = new SessionMirror({
     sessions: () => (hasSessions ? sessions : undefined),
     claims: () => claims,
-    pageUrl: () => "http://127.0.0.1:8787",
+    pageUrl: (identifier) => `http://127.0.0.1:8787/${identifier}`,
     redact: (text) => text.replaceAll("s3cret", "[redacted]"),
   });
 });
@@ -75,7 +75,7 @@ function happens(body: AgentEventBody): unknown[] {
   return calls.splice(0);
 }
 
-const BEGAN = ["began", { runId: RUN, issueId: ISSUE.id, url: "http://127.0.0.1:8787" }];
+const BEGAN = ["began", { runId: RUN, issueId: ISSUE.id, url: `http://127.0.0.1:8787/${ISSUE.identifier}` }];
 
 describe("a run in the tracker's sessions", () => {
   it("begins once, and shows plan, messages and commands without secrets", () => {

@@ -10,8 +10,8 @@ export interface SessionMirrorDeps {
   /** Those of the tracker in force; a run keeps the ones it began with. Undefined where it has none. */
   sessions(): RunSessions | undefined;
   claims(): ReadonlyMap<IssueId, Claim>;
-  /** The daemon's own page, or null. */
-  pageUrl(): string | null;
+  /** The daemon's own page of an issue; null where it has none. */
+  pageUrl(identifier: string): string | null;
   /** Takes known secret values out of a text. */
   redact(text: string): string;
 }
@@ -62,7 +62,7 @@ export class SessionMirror implements Observer {
     const { runId } = claim;
     const shown = { issueId, sessions, questionId: null, lastMessage: null };
     this.#shown.set(runId, shown);
-    sessions.began({ runId, issueId, url: this.#deps.pageUrl() });
+    sessions.began({ runId, issueId, url: this.#deps.pageUrl(claim.issue.identifier) });
     this.#ask(shown, claim);
   }
 

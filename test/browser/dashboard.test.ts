@@ -1,4 +1,7 @@
 /** The dashboard in a real browser, on a real daemon with simulated agents: what it shows, and what can be done from it. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { TestDaemon, type Sections } from "../support/test-daemon.ts";
@@ -219,6 +222,61 @@ describe("the dashboard of a busy daemon", () => {
     await daemon.untilInTurn("T-4");
     await expectShown(page.getByText("running", { exact: true }));
   });
+});
+
+test("an approval is accepted or declined from the page, and its agent does as it was told", async () => {
+  await using daemon = await TestDaemon.make();
+  await daemon.writeWorkflow({ ...ASKING, codex: { approval_policy: "on-request", command: daemon.agentCommand() } });
+  const asks = [
+    [[{ do: "ask", about: "command", command: "touch allowed" }, { do: "say", text: "That was it." }, { do: "hang" }]],
+  ];
+  await daemon.writeScript({ "*": asks });
+  for (const name of ["T-1", "T-2"]) await daemon.writeTicket(name);
+  await daemon.start();
+  await daemon.until("both ask", ({ running }) => running.filter((row) => row["question"] !== null).length === 2);
+  await using visit = await openWindow(browser);
+  const { page } = visit;
+  await page.goto(addressOf(daemon));
+  const boxOf = (name: string) =>
+    page.getByRole("listitem").filter({ hasText: "touch allowed" }).filter({ hasText: name });
+  await expectShown(boxOf("T-1").getByText("Approval: command"));
+  expect(await boxOf("T-1").getByRole("textbox").count()).toBe(0);
+  await boxOf("T-1").getByRole("button", { name: "Accept" }).click();
+  await boxOf("T-1").waitFor({ state: "detached" });
+  await goTo(page, "#/issues/T-2");
+  await page.getByRole("button", { name: "Decline" }).click();
+  await page.getByRole("button", { name: "Decline" }).waitFor({ state: "detached" });
+  await daemon.until(
+    "both go on",
+    ({ running }) => running.filter((row) => String(row["last_message"]).includes("That was it.")).length === 2,
+  );
+  const isThere = ["T-1", "T-2"].map((name) => existsSync(join(daemon.dir, "workspaces", name, "allowed")));
+  expect(isThere).toEqual([true, false]);
+});
+
+test("runs of a long history are numbered from the first one, and earlier ones can be read", async () => {
+  await using daemon = await TestDaemon.make();
+  await daemon.writeWorkflow({ server: { port: 0 } });
+  await daemon.writeScript({ "T-1": WORKS });
+  await daemon.writeTicket("T-1");
+  await daemon.start();
+  const { run_id: now } = await daemon.untilInTurn("T-1");
+  const ledger = new Database(daemon.daemon.files.ledger);
+  ledger.exec(`
+    WITH RECURSIVE n (k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 120)
+    INSERT INTO runs (run_id, issue_id, issue_identifier, started_at, ended_at, outcome, turns)
+    SELECT 'old-' || k, issue_id, issue_identifier, started_at - 1000 * (121 - k), started_at - 1000 * (121 - k) + 1, 'failed', 1
+    FROM runs, n WHERE run_id = '${String(now)}'`);
+  ledger.close();
+  await using visit = await openWindow(browser);
+  const { page } = visit;
+  await page.goto(addressOf(daemon));
+  await goTo(page, "#/issues/T-1");
+  await expectShown(page.getByRole("button", { name: /^Run 121 running/ }));
+  await page.getByRole("button", { name: "Read earlier runs" }).click();
+  await page.getByRole("button", { name: "Show all 121" }).click();
+  await expectShown(page.getByRole("button", { name: /^Run 1 failed/ }));
+  expect(await page.getByRole("button", { name: "Read earlier runs" }).count()).toBe(0);
 });
 
 test("on an address that others reach, the page says nothing before it has the token", async () => {

@@ -81,7 +81,7 @@ describe("a run in Linear's own session", () => {
     await my.until("it is blocked", ({ blocked }) => blocked.find((row) => row["issue_identifier"] === "ENG-1"));
     await untilSaid("error: The work has stopped");
     expect([...linear.board.sessions.values()].map(({ urls }) => urls)).toEqual([
-      [{ label: "Symphony", url: my.daemon.url }],
+      [{ label: "Symphony", url: `${my.daemon.url}/#/issues/ENG-1` }],
     ]);
   });
 

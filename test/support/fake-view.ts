@@ -16,6 +16,7 @@ export function fakeView(given: Partial<DaemonView> = {}): DaemonView {
     questions: unasked("questions"),
     ledger: {
       runs: unasked("runs"),
+      runCount: unasked("the number of runs"),
       run: unasked("run"),
       events: unasked("events"),
       issues: unasked("issues of the ledger"),

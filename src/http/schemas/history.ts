@@ -52,7 +52,11 @@ const runSchema = z.looseObject({
 const next = text.nullable().describe("as `before`, it leads to the next page; null on the last one");
 
 /** `GET /api/v1/runs`. */
-export const runsSchema = z.strictObject({ runs: z.array(runSchema), next });
+export const runsSchema = z.strictObject({
+  runs: z.array(runSchema),
+  total: z.number().describe("runs that pass the filters, on all pages"),
+  next,
+});
 
 /** `GET /api/v1/runs/<id>`. */
 export const runDetailSchema = runSchema.extend({
