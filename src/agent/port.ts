@@ -140,6 +140,8 @@ export interface CheckRequest {
   readonly runMarker: string;
   /** The look's process exists: its identity must be kept before it is spoken to. */
   spawned(identity: ProcessIdentity): void;
+  /** Called as soon as that much is known, where somebody waits for it: the rest of the look takes longer. */
+  loginFound?(login: AgentCheck["login"]): void;
   readonly signal: AbortSignal;
 }
 

@@ -5,7 +5,7 @@ import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import { findKnownIssue, findMalformed, type Seen } from "../orchestrator/issue-lists.ts";
 import { continueGate, isTerminal } from "../scheduler/eligibility.ts";
-import { explain } from "../scheduler/explain.ts";
+import { explain, type Gate } from "../scheduler/explain.ts";
 
 export interface WorkEnd {
   readonly outcome: "done" | "failed" | "blocked";
@@ -27,6 +27,9 @@ const GOES_ON: ReadonlySet<WaitReason> = new Set([
   "unblocked",
   "answered",
 ]);
+
+/** Gates that open by themselves. */
+const PASSING: ReadonlySet<Gate> = new Set<Gate>(["claim", "tracker", "agent"]);
 
 export class WorkCourse {
   readonly #wanted: string;
@@ -103,9 +106,7 @@ export class WorkCourse {
 
   /** A gate that only a person opens ends the work before it has begun. */
   #lookAtGates(issue: Issue, seen: Seen): WorkStep {
-    const closed = explain({ ...seen, issue }).gates.filter(
-      ({ gate, pass }) => !pass && gate !== "claim" && gate !== "tracker",
-    );
+    const closed = explain({ ...seen, issue }).gates.filter(({ gate, pass }) => !pass && !PASSING.has(gate));
     if (closed.length === 0) return null;
     const message = closed.map(({ gate, value, mend }) => `${gate}: ${value} (${mend ?? ""})`).join("; ");
     return this.#end(issue, { outcome: "failed", message: `it can't start: ${message}` });

@@ -23,7 +23,10 @@ export interface AgentStatus extends AgentCheck {
 
 const NOT_YET = { state: "unknown", message: "not checked yet" } as const;
 
-/** Looks when the daemon starts, and again when the agent's settings change. Dispatch never waits for it. */
+/**
+ * Looks when the daemon starts, and again when the agent's settings change. Nothing starts before the first look has told of the
+ * login (`agent_checked`), or has failed; polls go on meanwhile, and no later look is waited for.
+ */
 export class AgentWatch {
   readonly #deps: AgentWatchDeps;
   readonly #abort = new AbortController();
@@ -57,7 +60,7 @@ export class AgentWatch {
   }
 
   async #look(): Promise<void> {
-    const { backend, clock, log, settings, post } = this.#deps;
+    const { backend, clock, log, settings } = this.#deps;
     const { signal } = this.#abort;
     if (signal.aborted) return;
     const now = settings();
@@ -68,18 +71,23 @@ export class AgentWatch {
         runMarker: this.#marker,
         // Nothing to write: what a killed daemon leaves is found by its ledger.
         spawned: () => undefined,
+        loginFound: (login) => this.#tellLogin(login),
         signal,
       });
       if (signal.aborted) return;
       this.#status = { ...found, checkedAt: clock.now() };
       this.#tell(found);
-      post({ kind: "agent_checked", login: found.login.state, message: found.login.message });
     } catch (error) {
       if (signal.aborted) return;
       const unknown = { state: "unknown", message: `the agent can't be looked at: ${errorMessage(error)}` } as const;
+      this.#tellLogin(unknown);
       this.#status = { version: null, login: unknown, sandbox: unknown, warnings: [], checkedAt: clock.now() };
       log.warn({ err: error }, "the agent can't be looked at");
     }
+  }
+
+  #tellLogin({ state, message }: AgentCheck["login"]): void {
+    if (!this.#abort.signal.aborted) this.#deps.post({ kind: "agent_checked", login: state, message });
   }
 
   #tell({ version, login, sandbox, warnings }: AgentCheck): void {

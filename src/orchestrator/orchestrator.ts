@@ -149,7 +149,8 @@ export class Orchestrator implements Service {
     await reapOrphans(this.#deps);
     await removePictures(this.#deps.picturesDir);
     const durable = ledger.loadState();
-    this.#loop.post({ kind: "boot", durable, only: this.#deps.only ?? null });
+    this.#loop.post({ kind: "boot", durable, only: this.#deps.only ?? null, agentLook: true });
+    this.#agent.look();
     const early = this.#early ?? [];
     this.#early = null;
     for (const event of early) this.#loop.post(event);
@@ -164,7 +165,6 @@ export class Orchestrator implements Service {
       onMended: () => this.post({ kind: "workflow_mended" }),
     });
     await workflow.start();
-    this.#agent.look();
   }
 
   post(event: Event): void {

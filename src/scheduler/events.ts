@@ -59,6 +59,8 @@ export type Event =
       readonly durable: DurableState;
       /** The identifier of the one ticket that is started; what is claimed besides keeps its claim and waits. Not given: all are. */
       readonly only?: string | null;
+      /** A look at the agent is on its way: until its `agent_checked` nothing starts. */
+      readonly agentLook?: boolean;
     }
   /** Timers were late by `ms`: the process was stopped, or the machine suspended. */
   | { readonly kind: "stood_still"; readonly ms: number }

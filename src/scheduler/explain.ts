@@ -12,7 +12,7 @@ import { isMeant, type State } from "./state.ts";
 
 /** What stands between a ticket and its start. */
 export type Gate =
-  IssueGate | "tracker" | "listed" | "claim" | "mode" | "only" | `pause_${PauseKind}` | "slot" | "state_slot";
+  IssueGate | "tracker" | "listed" | "claim" | "mode" | "agent" | "only" | `pause_${PauseKind}` | "slot" | "state_slot";
 
 /** One gate and how the ticket fares at it. */
 export interface GateReport {
@@ -51,6 +51,7 @@ export function explain(asked: Explained): Explanation {
     ...ISSUE_GATES.map((gate) => issueGate(gate, asked)),
     claimGate(asked, claim),
     modeGate(asked),
+    agentGate(asked),
     ...onlyGate(asked),
     ...PAUSE_KINDS.map((kind) => pauseGate(kind, asked)),
     ...slotGates(asked, claim),
@@ -178,6 +179,11 @@ function claimGate({ now }: Explained, claim: Claim | undefined): GateReport {
 function modeGate({ state: { mode } }: Explained): GateReport {
   const mend = mode === "draining" ? "symphony resume, or start the daemon again" : "start the daemon again";
   return report("mode", mode === "running", `the daemon is ${mode}`, mend);
+}
+
+function agentGate({ state: { awaitsAgent } }: Explained): GateReport {
+  const value = awaitsAgent ? "is being looked at for the first time" : "was looked at, or didn't have to be";
+  return report("agent", !awaitsAgent, value, "wait a moment; `symphony status` says what was found");
 }
 
 /** Only where the daemon was started for one ticket. */

@@ -22,7 +22,7 @@ export function holds(pause: Pause, now: number): boolean {
 
 /** Whether anything may be dispatched now. */
 export function dispatchGate(state: State, now: number): DispatchGate {
-  if (state.mode !== "running") return "closed";
+  if (state.mode !== "running" || state.awaitsAgent) return "closed";
   let gate: DispatchGate = "open";
   for (const pause of state.pauses.values()) {
     if (holds(pause, now)) return "closed";
@@ -33,7 +33,7 @@ export function dispatchGate(state: State, now: number): DispatchGate {
 
 /** Whether a ticket that was looked at may start: a pause that began meanwhile holds, a limit lets only its probe through. */
 export function letsThrough(state: State, issueId: IssueId, now: number): boolean {
-  if (state.mode !== "running") return false;
+  if (state.mode !== "running" || state.awaitsAgent) return false;
   return [...state.pauses.values()].every((pause) =>
     isProbed(pause.kind) ? pause.probe === issueId : pause.until !== null && pause.until <= now,
   );
@@ -84,6 +84,7 @@ export function onAgentChecked(
   env: Env,
   { login, message }: { readonly login: "ok" | "missing" | "unknown"; readonly message: string },
 ): void {
+  draft.patch({ awaitsAgent: false });
   if (login === "missing") return pauseForAuth(draft, env, { issueId: null, message });
   const pause = draft.state.pauses.get("auth");
   if (login === "ok" && pause !== undefined) draft.setPause({ ...pause, until: env.now });
@@ -141,9 +142,11 @@ export function forgetDeadProbes(draft: Draft): void {
   }
 }
 
-/** The probe's turn completed: the limit is over. */
+/** A turn completed: a limit is over that this ticket has probed, and the login works whoever has asked for it. */
 export function endProbedPauses(draft: Draft, issueId: IssueId): void {
-  for (const pause of draft.state.pauses.values()) if (pause.probe === issueId) draft.dropPause(pause.kind);
+  for (const pause of draft.state.pauses.values()) {
+    if (pause.probe === issueId || pause.kind === "auth") draft.dropPause(pause.kind);
+  }
 }
 
 /** A person resumes: the operator's pause ends, and limits are probed at once. */

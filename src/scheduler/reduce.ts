@@ -33,7 +33,7 @@ export function reduce(state: State, event: Event, env: Env): Decision {
 function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
   switch (event.kind) {
     case "boot":
-      draft.patch({ only: event.only ?? null });
+      draft.patch({ only: event.only ?? null, awaitsAgent: event.agentLook === true });
       onBoot(draft, env, event.durable);
       return "serve";
     case "timer":

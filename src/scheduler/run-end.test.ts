@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { failed, type RunOutcome } from "../domain/outcome.ts";
 import { makeIssue, makeSettings } from "../../test/support/issues.ts";
 import { SchedulerDriver } from "../../test/support/scheduler.ts";
+import { explain } from "./explain.ts";
 
 const issue = makeIssue("ENG-1");
 const question = {
@@ -239,6 +240,30 @@ describe("an agent that isn't logged in", () => {
     driver.advance(300_000);
     while (driver.effect("refresh") === undefined) driver.tick([issue]);
     expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+
+  it("starts nothing before the first look at the agent has ended, whatever it found; polls go on", () => {
+    const driver = new SchedulerDriver();
+    driver.send({
+      kind: "boot",
+      durable: { claims: new Map(), workspaces: new Map(), pauses: new Map() },
+      agentLook: true,
+    });
+    expect(driver.effect("poll")).toBeDefined();
+    driver.tick([issue]);
+    expect(driver.effect("refresh")).toBeUndefined();
+    const { gates } = explain({ state: driver.state, settings: driver.settings, now: driver.now, issue });
+    expect(gates.filter(({ pass }) => !pass).map(({ gate }) => gate)).toEqual(["agent"]);
+    driver.send({ kind: "agent_checked", login: "unknown", message: "no such method" });
+    expect(driver.effect("refresh")?.ids).toEqual([issue.id]);
+  });
+
+  it("is over as soon as a turn of any ticket completes", () => {
+    const driver = running();
+    driver.send({ kind: "agent_checked", login: "missing", message: "run `codex login`" });
+    expect(driver.state.pauses.has("auth")).toBe(true);
+    driver.send({ kind: "run_turn_completed", runId: driver.runIdOf(issue) });
+    expect(driver.state.pauses.has("auth")).toBe(false);
   });
 
   it("that is logged in by the next look is probed at once; a look that can't tell changes nothing", () => {

@@ -31,6 +31,8 @@ export interface State {
   readonly mode: Mode;
   /** The identifier of the one ticket that this daemon is for; null: it works on all. */
   readonly only: string | null;
+  /** The first look at the agent hasn't ended: a ticket that started now could fail for what the look is about to find. */
+  readonly awaitsAgent: boolean;
   readonly nextPollAt: number;
   /** When the newest poll was started; 0 = none yet. */
   readonly polledAt: number;
@@ -68,6 +70,7 @@ export function initialState(): State {
     tracker: { lastOkAt: null, lastError: null, failures: 0, seen: 0, eligible: 0 },
     mode: "running",
     only: null,
+    awaitsAgent: false,
     nextPollAt: 0,
     polledAt: 0,
     wokenAt: null,

@@ -38,11 +38,12 @@ async function untilChecked(my: TestDaemon): Promise<AgentPart> {
 describe("the look at the agent at start", () => {
   it("pauses dispatch with one alert when the login is missing, and a login that is there at the next start is tried at once", async () => {
     await using my = await TestDaemon.make();
+    // Ready before the daemon is: it must not be the first one to find out.
+    await my.writeTicket("ENG-1");
     await startWith(my, { on_send: [NO_LOGIN] });
     const message = expect.stringContaining("codex login") as string;
     expect((await untilChecked(my)).login).toEqual({ state: "missing", message });
     expect(my.snapshot().paused).toMatchObject([{ kind: "auth", message }]);
-    await my.writeTicket("ENG-1");
     await my.until("the ticket was seen", ({ tracker }) => tracker["candidates_seen"] === 1);
     expect(my.runs()).toEqual([]);
     expect(my.logged("the agent is not logged in; dispatch is paused")).toHaveLength(1);

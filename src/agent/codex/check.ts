@@ -33,9 +33,11 @@ export async function checkAgent(deps: LaunchDeps, request: CheckRequest): Promi
   });
   try {
     using _ = closeOnAbort(connection, signal);
+    const login = await checkLogin(connection.channel, request);
+    request.loginFound?.(login);
     return {
       version,
-      login: await checkLogin(connection.channel, request),
+      login,
       sandbox: await checkSandbox(connection.channel, request),
       warnings: await checkMcpServers(connection.channel, request),
     };
