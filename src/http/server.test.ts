@@ -225,7 +225,7 @@ it("says which address can't be had", async () => {
     socketPath: join(dir, "second.sock"),
     tcp: { host: "127.0.0.1", port: Number(port), token, openRefresh: false },
   });
-  await expect(second.start()).rejects.toThrow(`127.0.0.1:${port}`);
+  await expect(second.start()).rejects.toThrow(`server.port (--port): ${port} is in use on 127.0.0.1; `);
   await second.stop();
 });
 

@@ -3,10 +3,10 @@ import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
-import { AppError, errorMessage } from "../domain/errors.ts";
 import type { Log } from "../lib/log.ts";
 import type { Service } from "../lib/service.ts";
 import { addRoutes } from "./api.ts";
+import { listenFailure } from "./listen-failure.ts";
 import { guardTcp } from "./security.ts";
 import { makeSocketFolder } from "./socket-path.ts";
 import type { DaemonView } from "./view.ts";
@@ -59,18 +59,14 @@ export class ApiServer implements Service {
     await makeSocketFolder(socketPath);
     // The lock is ours, so a socket file that is there was left by a daemon that died.
     await rm(socketPath, { force: true });
-    await this.#listen(addRoutes(new Hono(), view, log), { path: socketPath }, socketPath);
+    await this.#listen(addRoutes(new Hono(), view, log), { path: socketPath });
     await chmod(socketPath, 0o600);
     if (tcp === null) return;
     const open = new Hono();
     // Before the guard: a delivery comes from outside, has no token, and is known by its signature.
     if (webhook !== null) addWebhook(open, webhook, log);
     const guarded = open.use(guardTcp(tcp));
-    const server = await this.#listen(
-      addRoutes(guarded, view, log),
-      { host: tcp.host, port: tcp.port },
-      `${tcp.host}:${tcp.port}`,
-    );
+    const server = await this.#listen(addRoutes(guarded, view, log), { host: tcp.host, port: tcp.port });
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : tcp.port;
     this.#url = `http://${tcp.host.includes(":") ? `[${tcp.host}]` : tcp.host}:${port}`;
@@ -82,7 +78,7 @@ export class ApiServer implements Service {
     await rm(this.#options.socketPath, { force: true });
   }
 
-  async #listen(app: Hono, address: { path: string } | { host: string; port: number }, name: string): Promise<Server> {
+  async #listen(app: Hono, address: { path: string } | { host: string; port: number }): Promise<Server> {
     const server = createAdaptorServer({ fetch: app.fetch }) as Server;
     const ready = Promise.withResolvers<void>();
     server.once("error", ready.reject);
@@ -90,12 +86,7 @@ export class ApiServer implements Service {
     try {
       await ready.promise;
     } catch (error) {
-      throw new AppError(
-        "invalid_workflow_config",
-        `server: can't listen on ${name}: ${errorMessage(error)}`,
-        { address: name },
-        { cause: error },
-      );
+      throw listenFailure(address, error);
     }
     server.off("error", ready.reject);
     this.#servers.push(server);

@@ -19,11 +19,10 @@ function missing(path: string, reason: string, cause?: unknown): AppError {
 
 function unreadable(path: string, error: unknown): AppError {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return missing(
-    path,
-    code === "ENOENT" ? "there is no such file" : `the file can't be read: ${errorMessage(error)}`,
-    error,
-  );
+  if (code === "ENOENT") return missing(path, "there is no such file", error);
+  const mend = "see that the daemon's user may read it, and enter its folders";
+  const message = `${path}: the file can't be read: ${errorMessage(error)}; ${mend}`;
+  return new AppError("missing_workflow_file", message, { path }, { cause: error });
 }
 
 /** Before the file is opened: a pipe or a device would never end. */
