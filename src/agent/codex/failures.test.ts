@@ -220,6 +220,19 @@ describe("a start that fails", () => {
     );
   });
 
+  it.each([
+    [
+      new AppError("response_timeout", "no answer to initialize within 3000 ms"),
+      'codex.command: "codex app-server": no answer to initialize within 3000 ms; see by hand whether it speaks the app-server protocol, or raise codex.start_timeout_ms',
+    ],
+    [
+      exit(0, "bye"),
+      'codex.command: "codex app-server": the agent\'s process ended; its last words: bye; start it by hand to see why: it must stay, as codex app-server does',
+    ],
+  ])("names the setting, its value and the mend for a program that isn't an app-server", (error, message) => {
+    expect(failureOfLaunch(error, settings).message).toBe(message);
+  });
+
   it("is tried again at once only for a lost race", () => {
     expect(isStartRace(exit(1, "Error: database is locked"))).toBe(true);
     expect(isStartRace(exit(1, "anything else"))).toBe(false);

@@ -120,15 +120,22 @@ export function failureOfEnd(error: unknown, settings: Settings): TurnFailure {
 /** What a failure before the end of the handshake means: no program, the wrong one, or one that didn't answer. */
 export function failureOfLaunch(error: unknown, settings: Settings): TurnFailure {
   if (error instanceof RpcError) return failureOfRequest("initialize", error, settings);
+  const key = `codex.command: "${settings.codex.command}"`;
+  if (isAppError(error, "response_timeout")) {
+    const mend = "see by hand whether it speaks the app-server protocol, or raise codex.start_timeout_ms";
+    return failure(LAUNCH, `${key}: ${error.message}; ${mend}`);
+  }
   if (!isAppError(error, "port_exit")) return failure(LAUNCH, errorMessage(error));
   const status = numberAt(error.data, "code");
   const words = stringAt(error.data, "stderr") ?? "";
   const refused = status === USAGE_STATUS || (status === 1 && CONFIG_WORDS.test(words));
   if (refused) {
-    return failure(CONFIG, `codex.command: "${settings.codex.command}" refused its configuration: ${error.message}`);
+    return failure(CONFIG, `${key} refused its configuration: ${error.message}`);
   }
   const end = failureOfEnd(error, settings);
-  return end.class === "agent" ? { ...end, class: "launch" } : end;
+  if (end.class !== "agent") return end;
+  const mend = "start it by hand to see why: it must stay, as codex app-server does";
+  return failure(LAUNCH, `${key}: ${end.message}; ${mend}`);
 }
 
 /** Several processes that start at once on one home may lose a race for its database (openai/codex#35555). */
