@@ -1,5 +1,7 @@
 /** Asks a running daemon over its control socket. */
+import { accessSync, constants, statSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
+import { resolve } from "node:path";
 import { AppError, errorMessage } from "../domain/errors.ts";
 import { reachableSocketPath } from "../http/socket-path.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
@@ -96,7 +98,10 @@ async function send(
   const answer = Promise.withResolvers<IncomingMessage>();
   const headers = body === undefined ? {} : { "content-type": "application/json" };
   const outgoing = request({ socketPath, method, path, headers }, answer.resolve);
-  outgoing.on("error", (error) => answer.reject(unreachable(socketPath, error)));
+  outgoing.on("error", (error) => {
+    const isLost = stateDir === null && !isReadable(workflow);
+    answer.reject(isLost && isAbsent(error) ? lost(workflow, socketPath, error) : unreachable(socketPath, error));
+  });
   outgoing.end(body === undefined ? undefined : JSON.stringify(body));
   const onSilence = async (): Promise<void> => {
     // Loaded here alone: it brings the database along, and most answers come at once.
@@ -174,9 +179,27 @@ function isCutOff(error: unknown): boolean {
   return ["ECONNRESET", "ERR_STREAM_PREMATURE_CLOSE"].some((code) => code === codeOf(error));
 }
 
+function isAbsent(error: unknown): boolean {
+  return ["ENOENT", "ECONNREFUSED"].some((code) => code === codeOf(error));
+}
+
+function isReadable(workflow: string): boolean {
+  try {
+    accessSync(workflow, constants.R_OK);
+    return statSync(workflow).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Without the file, its `state.dir` isn't known: a daemon may well run elsewhere. */
+function lost(workflow: string, socketPath: string, cause: unknown): AppError {
+  const message = `${resolve(workflow)} is no file that can be read, so its daemon can't be found (looked at ${socketPath}); name the file with --workflow, or the state directory with --state-dir`;
+  return new AppError("daemon_unreachable", message, { workflow, socketPath }, { cause });
+}
+
 function unreachable(socketPath: string, error: unknown): AppError {
-  const isAbsent = ["ENOENT", "ECONNREFUSED"].some((code) => code === codeOf(error));
-  const message = isAbsent
+  const message = isAbsent(error)
     ? `no daemon runs here (${socketPath}); start one with: symphony WORKFLOW.md, or name its file with --workflow`
     : `the daemon at ${socketPath} can't be asked: ${errorMessage(error)}`;
   return new AppError("daemon_unreachable", message, { socketPath }, { cause: error });

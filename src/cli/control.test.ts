@@ -177,6 +177,14 @@ it("drain returns at once, and with --wait when no run is left", async () => {
   expect(stdout).toMatch(/\ndrained: no run is left\n$/);
 });
 
+it("without a workflow file, says that the daemon can't be found by it", async () => {
+  const { code, stderr } = await run("pause", "--workflow", "nowhere.md");
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    /^symphony: \S*\/nowhere\.md is no file that can be read, .*; name the file with --workflow, or /,
+  );
+});
+
 it("without a daemon, says how to start one", async () => {
   const { code, stderr } = await run("pause", "--state-dir", "nowhere");
   expect(code).toBe(1);

@@ -81,7 +81,12 @@ describe("the lock of a state directory", () => {
     const other = join(dir.path, "OTHER.md");
     writeFileSync(other, "x");
     symlinkSync(files().dir, join(dir.path, "link"));
-    expect(() => lockDaemon(files(), other)).toThrow(expect.objectContaining({ code: "already_running" }));
+    expect(() => lockDaemon(files(), other)).toThrow(
+      expect.objectContaining({
+        code: "already_running",
+        message: expect.stringContaining("(state.dir, --state-dir)"),
+      }),
+    );
     expect(() => lockDaemon(files("link"), other)).toThrow(expect.objectContaining({ code: "already_running" }));
     expect((await otherDaemon(files(), other)).said).toBe("already_running");
   });

@@ -44,13 +44,20 @@ function self(): LockOwner {
   return { pid: process.pid, startedAt: Math.floor(performance.timeOrigin / 1000) * 1000 };
 }
 
+/** Two daemons of one state directory are mostly one daemon started twice, else two workflows that were given one. */
+function mendOf(path: string): string {
+  return basename(path) === "daemon.lock"
+    ? "stop it first, or give this one a state directory of its own (state.dir, --state-dir)"
+    : "stop it first";
+}
+
 function ownedByAnother(path: string, what: string): AppError {
   const owner = readLockOwner(path);
   const who =
     owner === null
       ? "another daemon"
       : `the daemon with pid ${owner.pid}, running since ${new Date(owner.startedAt).toISOString()},`;
-  return new AppError("already_running", `${who} already works on ${what}; stop it first`, {
+  return new AppError("already_running", `${who} already works on ${what}; ${mendOf(path)}`, {
     path,
     pid: owner?.pid ?? null,
     startedAt: owner?.startedAt ?? null,
