@@ -90,8 +90,9 @@ class Work {
     const { orchestrator } = this.#daemon;
     const course = new WorkCourse(this.#options.issue);
     const look = (): void => {
-      const { state, malformed } = orchestrator;
-      const found = course.look({ state, malformed, settings: this.#daemon.settings, now: systemClock.now() });
+      const { state, malformed, ledgerError } = orchestrator;
+      const { settings } = this.#daemon;
+      const found = course.look({ state, malformed, ledgerError, settings, now: systemClock.now() });
       if (found?.kind === "end") this.#ending.resolve(found.end);
       // A ticket that waits for its time, or for a person, from an earlier day: this command is that person.
       if (found?.kind === "retry") orchestrator.operate({ kind: "retry", issueId: found.issueId });

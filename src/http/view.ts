@@ -60,8 +60,8 @@ export interface ViewDeps {
 /** The view of a running daemon. */
 export function daemonView({ orchestrator, ledger, clock, version, settings }: ViewDeps): DaemonView {
   const seen = (): Seen => {
-    const { state, malformed } = orchestrator;
-    return { state, malformed, settings: settings(), now: clock.now() };
+    const { state, malformed, ledgerError } = orchestrator;
+    return { state, malformed, ledgerError, settings: settings(), now: clock.now() };
   };
   const metrics = new Metrics({ orchestrator, ledger, version, settings });
   const hub = new StreamHub({

@@ -12,6 +12,8 @@ import type { MalformedTicket } from "../tracker/port.ts";
 export interface Seen {
   readonly state: State;
   readonly settings: Settings;
+  /** Why the ledger can't be written; null where it can. */
+  readonly ledgerError: { readonly message: string } | null;
   /** What the last listing left out. */
   readonly malformed: readonly MalformedTicket[];
   /** Epoch ms. */

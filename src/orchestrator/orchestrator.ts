@@ -141,6 +141,11 @@ export class Orchestrator implements Service {
     return this.#deps.trackers.current.tracker.malformed?.() ?? [];
   }
 
+  /** Why decisions can't be kept; null where they can. */
+  get ledgerError(): { readonly message: string } | null {
+    return this.#loop.ledgerError;
+  }
+
   /** Ends what an earlier daemon left running, restores its claims, and dispatches from then on. */
   async start(): Promise<void> {
     if (this.#started) return;

@@ -1,5 +1,5 @@
 /** Why a ticket runs or doesn't: every gate that a start passes, with what was looked at. Pure, and asks the very gates that dispatch asks. */
-import { PAUSE_KINDS, type Claim, type Pause, type PauseKind } from "../domain/claim.ts";
+import { PAUSE_KINDS, type Claim, type PauseKind } from "../domain/claim.ts";
 import { assertNever } from "../domain/errors.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -40,6 +40,8 @@ export interface Explained {
   /** Epoch ms. */
   readonly now: number;
   readonly issue: Issue;
+  /** Why nothing can be kept just now, so that nothing is decided; null or not given where all is well. */
+  readonly ledgerError?: { readonly message: string } | null;
 }
 
 /** Every gate, open or not. */
@@ -193,18 +195,20 @@ function onlyGate({ state, issue }: Explained): readonly GateReport[] {
   return [report("only", isMeant(state, issue), value, "start a daemon for all tickets: symphony WORKFLOW.md")];
 }
 
-function pauseGate(kind: PauseKind, { state, now, issue }: Explained): GateReport {
+function pauseGate(kind: PauseKind, { state, now, issue, ledgerError = null }: Explained): GateReport {
   const pause = state.pauses.get(kind);
   const gate: Gate = `pause_${kind}`;
+  // Even this pause is a decision that would have to be kept.
+  if (kind === "ledger" && ledgerError !== null) return report(gate, false, ledgerError.message, pauseMend(kind));
   if (pause === undefined) return report(gate, true, "none", "");
   const pass = !holds(pause, now) || pause.probe === issue.id;
   const until = pause.until === null ? "" : ` until ${iso(pause.until)}`;
   // A workflow file may have several faults, a line each.
   const message = pause.message.replaceAll("\n", "; ");
-  return report(gate, pass, `since ${iso(pause.since)}${until}: ${message}`, pauseMend(pause));
+  return report(gate, pass, `since ${iso(pause.since)}${until}: ${message}`, pauseMend(kind));
 }
 
-function pauseMend({ kind }: Pause): string {
+function pauseMend(kind: PauseKind): string {
   switch (kind) {
     case "operator":
       return "symphony resume";

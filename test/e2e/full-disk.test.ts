@@ -3,6 +3,7 @@ import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { mountSmallDisk } from "../chaos/small-disk.ts";
+import type { Explanation } from "../../src/scheduler/explain.ts";
 import { TestDaemon } from "../support/test-daemon.ts";
 
 const DONE = { do: "tool", tool: "local_board", arguments: { action: "move", state: "Done" } };
@@ -44,6 +45,10 @@ test("a full disk holds back what is new, is said once and shown, and passes by 
     const error = await daemon.until("the ledger's trouble shows", (snapshot) => snapshot.ledger.last_error);
     expect(error).toMatchObject({ message: expect.stringMatching(trouble.says) });
     await daemon.until("it was tried again", ({ ledger }) => ledger.last_error?.["at"] !== error["at"]);
+    const { gates } = JSON.parse((await daemon.ask("GET", "/api/v1/issues/T-1/explain")).text) as Explanation;
+    expect(gates.filter(({ pass }) => !pass)).toMatchObject([
+      { gate: "pause_ledger", value: expect.stringMatching(trouble.says) },
+    ]);
     expect(daemon.snapshot().counts).toMatchObject({ running: 0, retrying: 0 });
     expect(daemon.logged("the ledger can't be written; scheduling waits")).toHaveLength(1);
     await trouble.end();
