@@ -2,11 +2,16 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { request, type IncomingMessage } from "node:http";
 import { resolve } from "node:path";
-import { AppError, errorMessage } from "../domain/errors.ts";
+import { AppError, errorMessage, isAppError } from "../domain/errors.ts";
 import { reachableSocketPath } from "../http/socket-path.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import { stateFiles } from "../ledger/state-files.ts";
 import { findStateDirectory } from "../workflow/state-directory.ts";
+
+/** Whether this error of {@link askDaemon} means that no daemon listens there at all. */
+export function isNoDaemon(error: unknown): boolean {
+  return isAppError(error, "daemon_unreachable") && error.data["isAbsent"] === true;
+}
 
 /** Whose daemon is meant. */
 export interface DaemonAddress {
@@ -195,12 +200,12 @@ function isReadable(workflow: string): boolean {
 /** Without the file, its `state.dir` isn't known: a daemon may well run elsewhere. */
 function lost(workflow: string, socketPath: string, cause: unknown): AppError {
   const message = `${resolve(workflow)} is no file that can be read, so its daemon can't be found (looked at ${socketPath}); name the file with --workflow, or the state directory with --state-dir`;
-  return new AppError("daemon_unreachable", message, { workflow, socketPath }, { cause });
+  return new AppError("daemon_unreachable", message, { workflow, socketPath, isAbsent: true }, { cause });
 }
 
 function unreachable(socketPath: string, error: unknown): AppError {
   const message = isAbsent(error)
     ? `no daemon runs here (${socketPath}); start one with: symphony WORKFLOW.md, or name its file with --workflow`
     : `the daemon at ${socketPath} can't be asked: ${errorMessage(error)}`;
-  return new AppError("daemon_unreachable", message, { socketPath }, { cause: error });
+  return new AppError("daemon_unreachable", message, { socketPath, isAbsent: isAbsent(error) }, { cause: error });
 }

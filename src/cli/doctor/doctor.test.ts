@@ -1,7 +1,7 @@
 /** `symphony doctor`: what is missing is found, with its mend; what is there is said. */
-import { rm } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer as createNetServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startLinearServer } from "../../../test/fakes/linear/server.ts";
@@ -50,6 +50,22 @@ describe("symphony doctor", () => {
     expect(find("daemon")[0]?.message).toContain("none runs");
     await my.start();
     expect((await examine()).find("daemon")[0]?.message).toContain(`pid ${process.pid}`);
+  });
+
+  it("fails where something listens for commands and doesn't answer them", async () => {
+    await my.writeWorkflow();
+    await mkdir(join(my.dir, "state"));
+    const deaf = createNetServer((socket) => socket.destroy());
+    await new Promise<void>((listening) => deaf.listen(join(my.dir, "state", "control.sock"), listening));
+    try {
+      const { code, find } = await examine();
+      expect([code, find("daemon")]).toMatchObject([
+        1,
+        [{ status: "fail", message: expect.stringContaining("control.sock") }],
+      ]);
+    } finally {
+      await new Promise((closed) => deaf.close(closed));
+    }
   });
 
   it("prints a line for each finding, and the mend below it", async () => {

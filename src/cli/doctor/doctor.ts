@@ -10,7 +10,7 @@ import { Redactor } from "../../lib/redact.ts";
 import { trackerDescriptors } from "../../tracker/registry.ts";
 import { loadWorkflow, type LoadedWorkflow } from "../../workflow/load.ts";
 import { stateDirectory } from "../../workflow/state-directory.ts";
-import { askDaemon } from "../control-client.ts";
+import { askDaemon, isNoDaemon } from "../control-client.ts";
 import { printJson, printLines } from "../output.ts";
 import { packageVersion } from "../package-version.ts";
 import { plainLine } from "../terminal-text.ts";
@@ -118,7 +118,11 @@ async function daemonCheck(
     await askDaemon({ workflow, stateDir }, { method: "GET", path: "/api/v1/state" });
     const pid = readLockOwner(stateFiles(directory).lock)?.pid;
     return { isRunning: true, check: ok("daemon", `runs${pid === undefined ? "" : ` with pid ${pid}`}`) };
-  } catch {
+  } catch (error) {
+    if (!isNoDaemon(error)) {
+      const mend = "see its log; a daemon that is suspended goes on with kill -CONT, one that hangs is ended with kill";
+      return { isRunning: true, check: fail("daemon", errorMessage(error), mend) };
+    }
     return {
       isRunning: false,
       check: ok("daemon", "none runs on this workflow; start one with: symphony WORKFLOW.md"),
