@@ -1,6 +1,7 @@
 /** Commands that have a running daemon do something. Each prints what the daemon says happens now. */
 import { z } from "zod";
 import { AppError } from "../domain/errors.ts";
+import { readAnswer } from "./answer.ts";
 import { askDaemon, followDaemon, type DaemonAddress } from "./control-client.ts";
 import { printJson, printLines } from "./output.ts";
 import { plainLine } from "./terminal-text.ts";
@@ -20,7 +21,7 @@ export async function controlDaemon(verb: DaemonVerb, options: ControlOptions): 
   const answer = await askDaemon(options, { method: "POST", path: `/api/v1/${verb}` });
   if (options.json) printJson(answer);
   else if (verb === "refresh") {
-    const { coalesced } = refreshedSchema.parse(answer);
+    const { coalesced } = readAnswer(refreshedSchema, answer);
     printLines([coalesced ? "a read of the tracker was on its way already" : "the tracker is read now"]);
   } else printMessage(answer);
   return 0;
@@ -34,7 +35,7 @@ export async function drainAndWait(options: ControlOptions): Promise<number> {
   let shown = "";
   for await (const { event, data } of followDaemon(options, null, done.signal)) {
     if (event !== "snapshot") continue;
-    const { counts, mode } = drainingSchema.parse(data);
+    const { counts, mode } = readAnswer(drainingSchema, data);
     if (mode === "running") {
       throw new AppError("request_refused", "somebody has resumed the daemon: it doesn't drain any more", {});
     }
@@ -78,7 +79,10 @@ const questionsSchema = z.object({
 
 /** Answers a question by its id, or the open question of a ticket. */
 export async function answerQuestion(target: string, given: Answer, options: ControlOptions): Promise<number> {
-  const { questions } = questionsSchema.parse(await askDaemon(options, { method: "GET", path: "/api/v1/questions" }));
+  const { questions } = readAnswer(
+    questionsSchema,
+    await askDaemon(options, { method: "GET", path: "/api/v1/questions" }),
+  );
   const wanted = target.toLowerCase();
   const question = questions.find(({ id, issue_identifier: issue }) => id === target || issue.toLowerCase() === wanted);
   if (question === undefined) throw noQuestion(target, questions);
@@ -99,5 +103,5 @@ async function post(path: string, body: unknown, options: ControlOptions): Promi
 }
 
 function printMessage(said: unknown): void {
-  printLines([plainLine(acceptedSchema.parse(said).message)]);
+  printLines([plainLine(readAnswer(acceptedSchema, said).message)]);
 }

@@ -5,6 +5,7 @@ import { issueId } from "../domain/ids.ts";
 import { openLedgerReader, type LedgerReader } from "../ledger/queries.ts";
 import { stateFiles } from "../ledger/state-files.ts";
 import { findStateDirectory } from "../workflow/state-directory.ts";
+import { readAnswer } from "./answer.ts";
 import { followDaemon } from "./control-client.ts";
 import type { ControlOptions } from "./control.ts";
 import { showInstant } from "./figures.ts";
@@ -69,7 +70,7 @@ async function follow(options: EventsOptions, after: number, see: (event: Shown)
   using listening = new DisposableStack();
   listening.use(listenForEnd(() => stop.abort()));
   for await (const { event, data } of followDaemon(options, after, stop.signal)) {
-    if (event === "run_event") see(eventSchema.parse(data));
+    if (event === "run_event") see(readAnswer(eventSchema, data));
   }
   if (!stop.signal.aborted) throw new AppError("daemon_unreachable", "the daemon has ended, so nothing more comes", {});
 }

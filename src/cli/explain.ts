@@ -1,5 +1,6 @@
 /** `symphony explain ISSUE`: why a ticket runs or doesn't, gate by gate. */
 import { z } from "zod";
+import { readAnswer } from "./answer.ts";
 import { askDaemon } from "./control-client.ts";
 import type { ControlOptions } from "./control.ts";
 import { printJson, printLines } from "./output.ts";
@@ -33,7 +34,7 @@ export async function explain(issue: string, { json, ...address }: ControlOption
   const path = `/api/v1/issues/${encodeURIComponent(issue)}/explain`;
   const answer = await askDaemon(address, { method: "GET", path });
   if (json) printJson(answer);
-  else printLines(explanationLines(explanationSchema.parse(answer)));
+  else printLines(explanationLines(readAnswer(explanationSchema, answer)));
   return 0;
 }
 

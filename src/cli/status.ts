@@ -1,5 +1,6 @@
 /** `symphony status`: what the daemon does right now, asked over its control socket, once or for as long as somebody watches. */
 import { z } from "zod";
+import { readAnswer } from "./answer.ts";
 import { askDaemon, type DaemonAddress } from "./control-client.ts";
 import { showCount, showSpan } from "./figures.ts";
 import { printJson, printLines } from "./output.ts";
@@ -68,9 +69,9 @@ const statusSchema = z.object({
 /** What is shown of a snapshot. */
 export type Status = z.infer<typeof statusSchema>;
 
-/** Reads a snapshot. Throws a ZodError for one of another version of the daemon that lacks what is shown. */
+/** Reads a snapshot. Throws AppError for one of another version of the daemon that lacks what is shown. */
 export function readStatus(snapshot: unknown): Status {
-  return statusSchema.parse(snapshot);
+  return readAnswer(statusSchema, snapshot);
 }
 
 /** So that a board full of slips leaves room for what goes on. */
