@@ -84,7 +84,9 @@ export async function answerQuestion(target: string, given: Answer, options: Con
     await askDaemon(options, { method: "GET", path: "/api/v1/questions" }),
   );
   const wanted = target.toLowerCase();
-  const question = questions.find(({ id, issue_identifier: issue }) => id === target || issue.toLowerCase() === wanted);
+  const question =
+    questions.find(({ id, issue_identifier: issue }) => id === target || issue === target) ??
+    questions.find(({ issue_identifier: issue }) => issue.toLowerCase() === wanted);
   if (question === undefined) throw noQuestion(target, questions);
   return post(`/api/v1/questions/${encodeURIComponent(question.id)}/answer`, given, options);
 }

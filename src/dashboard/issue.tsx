@@ -85,7 +85,10 @@ function IssueHead({ identifier, issue, explanation }: IssueHeadProps) {
 /** Another text when what the API says of the ticket may have changed. */
 function versionOf(identifier: string, { running, retrying, blocked, counts }: Snapshot): string {
   const wanted = identifier.toLowerCase();
-  const row = [...running, ...retrying, ...blocked].find((one) => one.issue_identifier.toLowerCase() === wanted);
+  const rows = [...running, ...retrying, ...blocked];
+  const row =
+    rows.find((one) => one.issue_identifier === identifier) ??
+    rows.find((one) => one.issue_identifier.toLowerCase() === wanted);
   return JSON.stringify(row === undefined ? counts : [row, counts.cleaning]);
 }
 

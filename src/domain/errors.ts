@@ -19,7 +19,6 @@ export type ErrorCode =
   | "invalid_workspace_cwd"
   | "workspace_not_a_directory"
   | "workspace_key_taken"
-  | "workspace_busy"
   | "workspace_key_invalid"
   | "workspace_root_invalid"
   | "workspace_foreign"

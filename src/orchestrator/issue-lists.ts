@@ -22,11 +22,16 @@ export interface Seen {
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** What a person means who types an identifier: the one that is spelled so, else one that differs in letter case alone. */
+export function findTyped<T>(all: readonly T[], typed: string, nameOf: (one: T) => string): T | null {
+  const wanted = typed.toLowerCase();
+  return all.find((one) => nameOf(one) === typed) ?? all.find((one) => nameOf(one).toLowerCase() === wanted) ?? null;
+}
+
 /** Claimed or listed by the last poll, by identifier without letter case, as people type it; null when it is neither. */
 export function findKnownIssue(state: State, identifier: string): Issue | null {
-  const wanted = identifier.toLowerCase();
-  for (const claim of state.claims.values()) if (claim.issue.identifier.toLowerCase() === wanted) return claim.issue;
-  return state.candidates.find((issue) => issue.identifier.toLowerCase() === wanted) ?? null;
+  const known = [...[...state.claims.values()].map(({ issue }) => issue), ...state.candidates];
+  return findTyped(known, identifier, (issue) => issue.identifier);
 }
 
 /** Every ticket that is claimed or was listed by the last poll, in dispatch order. */
@@ -60,8 +65,7 @@ function statusOf(claim: Claim | undefined, isFree: boolean): string {
 
 /** One that the last listing left out, by identifier as people type it. */
 export function findMalformed(malformed: readonly MalformedTicket[], identifier: string): MalformedTicket | null {
-  const wanted = identifier.toLowerCase();
-  return malformed.find((ticket) => ticket.identifier.toLowerCase() === wanted) ?? null;
+  return findTyped(malformed, identifier, (ticket) => ticket.identifier);
 }
 
 /** Null for a ticket that is neither claimed, nor listed, nor left out as malformed. */

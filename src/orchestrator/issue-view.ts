@@ -2,6 +2,7 @@
 import type { Claim } from "../domain/claim.ts";
 import type { LedgerReader } from "../ledger/queries.ts";
 import type { State } from "../scheduler/state.ts";
+import { findTyped } from "./issue-lists.ts";
 import type { LiveRuns } from "./live.ts";
 import { blockedRow, retryRow, runningRow } from "./snapshot.ts";
 
@@ -16,7 +17,7 @@ export function issueJson(
   identifier: string,
   { state, live, ledger }: IssueViewInput,
 ): Readonly<Record<string, unknown>> | null {
-  const claim = findClaim(state, identifier);
+  const claim = findTyped([...state.claims.values()], identifier, (one) => one.issue.identifier);
   if (claim === null) return null;
   const { issue } = claim;
   const runs = ledger.runs({ issue: issue.id });
@@ -37,12 +38,6 @@ export function issueJson(
     last_error: lastError(claim) ?? runs.find((run) => run.error !== null)?.error ?? null,
     tracked: {},
   };
-}
-
-function findClaim(state: State, identifier: string): Claim | null {
-  const wanted = identifier.toLowerCase();
-  for (const claim of state.claims.values()) if (claim.issue.identifier.toLowerCase() === wanted) return claim;
-  return null;
 }
 
 function lastError(claim: Claim): string | null {

@@ -132,8 +132,3 @@ export function keyTaken(path: string, identifier: string, owner: string): AppEr
   const message = `workspace ${path} for ${identifier} is taken by ${owner}; ${mend}`;
   return new AppError("workspace_key_taken", message, { path, identifier });
 }
-
-/** Something is being done to the directory just now, for the issue that `owner` names: a later try may find it free. */
-export function workspaceBusy(path: string, owner: string): AppError {
-  return new AppError("workspace_busy", `workspace ${path} is being made or removed for ${owner}`, { path });
-}

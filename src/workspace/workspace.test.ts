@@ -163,6 +163,10 @@ describe("whose a workspace is", () => {
       ["ENG-7", "eng-7"].map((name) => fixture.prepare(makeIssue(name), { settings })),
     );
     expect(results.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    // Not a failure that might pass: who came second has waited, and then found the first one's.
+    expect(results.find(({ status }) => status === "rejected")).toMatchObject({
+      reason: { code: "workspace_key_taken" },
+    });
     expect(await readdir(root)).toHaveLength(2);
   });
 

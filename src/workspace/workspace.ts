@@ -3,7 +3,6 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import type { WorkspaceRecord } from "../domain/claim.ts";
-import type { IssueId } from "../domain/ids.ts";
 import type { Issue } from "../domain/issue.ts";
 import type { Fingerprint } from "../domain/outcome.ts";
 import type { Settings } from "../domain/settings.ts";
@@ -28,7 +27,6 @@ import {
   foreignWorkspace,
   isOwnedBy,
   keyTaken,
-  workspaceBusy,
   readOwner,
   removeOwner,
   writeOwner,
@@ -73,7 +71,7 @@ export interface Workspaces {
   checkRoot(root: string): Promise<void>;
   /**
    * Makes the issue's directory and runs after_create, or takes the one that is there. Throws AppError workspace_key_invalid,
-   * workspace_key_taken, workspace_busy, workspace_root_invalid, workspace_not_a_directory, workspace_foreign, invalid_workspace_cwd, hook_failed,
+   * workspace_key_taken, workspace_root_invalid, workspace_not_a_directory, workspace_foreign, invalid_workspace_cwd, hook_failed,
    * hook_timeout, or the signal's reason; a directory that was half made is gone by then.
    */
   prepare(request: PrepareRequest): Promise<PreparedWorkspace>;
@@ -107,8 +105,8 @@ export function createWorkspaces(deps: WorkspacesDeps): Workspaces {
 
 class LocalWorkspaces implements Workspaces {
   readonly #deps: WorkspacesDeps;
-  /** Lower-cased paths on which somebody is at work right now: two issues whose keys differ by case must not both pass the checks. */
-  readonly #busy = new Map<string, IssueId>();
+  /** Lower-cased paths on which somebody is at work right now, and when that ends: two issues whose keys differ by case must not both pass the checks. */
+  readonly #busy = new Map<string, Promise<void>>();
 
   constructor(deps: WorkspacesDeps) {
     this.#deps = deps;
@@ -123,8 +121,8 @@ class LocalWorkspaces implements Workspaces {
     const place = await this.#findPlace(request);
     const { path } = place;
     const { issue } = request;
-    if (request.isTaken(path)) throw keyTaken(path, issue.identifier, "another issue");
-    return this.#alone(path, issue, async () => {
+    return this.#alone(path, request.signal, async () => {
+      if (request.isTaken(path)) throw keyTaken(path, issue.identifier, "another issue");
       const owner = await this.#ownerFor(place);
       const found = await inspectWorkspace(path, place.root);
       if (found === "nothing") return this.#create(place);
@@ -149,7 +147,7 @@ class LocalWorkspaces implements Workspaces {
 
   remove(request: RemoveRequest): Promise<Removal> {
     const removing = { ...this.#deps, searchPath: this.#searchPath };
-    return this.#alone(request.record.path, request.issue, () => removeWorkspace(request, removing));
+    return this.#alone(request.record.path, request.signal, () => removeWorkspace(request, removing));
   }
 
   fingerprint(path: string): Promise<Fingerprint> {
@@ -174,19 +172,19 @@ class LocalWorkspaces implements Workspaces {
     return { path: pathInRoot(root, workspaceKey(issue.identifier)), root, request };
   }
 
-  /** Runs one task per path at a time, in any letter case. */
-  async #alone<T>(path: string, issue: Issue, task: () => Promise<T>): Promise<T> {
+  /** Runs one task per path at a time, in any letter case: who comes meanwhile waits, and then meets what is there. Rejects with the signal's reason. */
+  async #alone<T>(path: string, signal: AbortSignal, task: () => Promise<T>): Promise<T> {
     const name = path.toLowerCase();
-    const other = this.#busy.get(name);
-    if (other !== undefined) {
-      const whose = other === issue.id ? "an earlier run of it" : `issue ${other}`;
-      throw workspaceBusy(path, whose);
+    for (let before = this.#busy.get(name); before !== undefined; before = this.#busy.get(name)) {
+      await waitFor(before, signal);
     }
-    this.#busy.set(name, issue.id);
+    const done = Promise.withResolvers<void>();
+    this.#busy.set(name, done.promise);
     try {
       return await task();
     } finally {
       this.#busy.delete(name);
+      done.resolve();
     }
   }
 
@@ -251,5 +249,17 @@ class LocalWorkspaces implements Workspaces {
 
   #recordOf({ issueId, identifier, path, createdAt }: Owner): WorkspaceRecord {
     return { issueId, identifier, path, host: this.#deps.host.name, createdAt };
+  }
+}
+
+async function waitFor(before: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    await Promise.race([before, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
   }
 }
