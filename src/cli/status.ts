@@ -5,7 +5,7 @@ import { askDaemon, type DaemonAddress } from "./control-client.ts";
 import { showCount, showSpan } from "./figures.ts";
 import { printJson, printLines } from "./output.ts";
 import { tableLines, type Column } from "./table.ts";
-import { plainLine } from "./terminal-text.ts";
+import { plainLine, textWidth } from "./terminal-text.ts";
 
 export interface StatusOptions extends DaemonAddress {
   readonly json: boolean;
@@ -146,8 +146,15 @@ export function statusLines(shown: Status, now: number): readonly string[] {
       BLOCKED,
       shown.blocked.map((held) => [held.issue_identifier, held.state, held.why, held.since, held.message]),
     ),
+    ...(hasCutText(shown) ? ["Long texts are cut; symphony explain ISSUE shows them whole.", ""] : []),
     ...summaryLines(shown, age),
   ];
+}
+
+/** Whether a reason is longer than its column: those are what a person acts on. */
+function hasCutText({ retrying, blocked }: Status): boolean {
+  const texts = [...retrying.map(({ error }) => error ?? ""), ...blocked.map(({ message }) => message)];
+  return texts.some((text) => textWidth(plainLine(text)) > TEXT_WIDTH);
 }
 
 /** What the last listing left out, and where it is mended. */

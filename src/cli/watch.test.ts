@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { expect, it } from "vitest";
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { Screen, type Paper } from "./screen.ts";
+import { readStatus, statusLines } from "./status.ts";
 import { StatusPage } from "./watch.ts";
 
 /** A terminal of that size, and all that was written to it. */
@@ -90,4 +91,21 @@ it("a terminal that doesn't know its size is taken for one of 80 by 24", () => {
   const lines = stripVTControlCharacters(written.at(-1) ?? "").split("\r\n");
   expect([lines.length, lines.at(-1)]).toEqual([24, "q ends"]);
   expect(lines[1]).toMatch(/^ENG-1 +Todo +turn/);
+});
+
+it("says where a reason that doesn't fit can be read whole", () => {
+  const clock = new ManualClock();
+  const lines = (message: string) => {
+    const held = {
+      issue_identifier: "ENG-1",
+      state: "Todo",
+      why: "operator",
+      message,
+      since: new Date(0).toISOString(),
+    };
+    return statusLines(readStatus({ ...snapshot(clock, 0), blocked: [held] }), clock.now());
+  };
+  const hint = "Long texts are cut; symphony explain ISSUE shows them whole.";
+  expect(lines("stopped by an operator")).not.toContain(hint);
+  expect(lines("because ".repeat(10))).toContain(hint);
 });

@@ -68,6 +68,12 @@ it("ends with 1 when the ticket can't start, and names the gate; or isn't there"
     1,
     "ENG-9 failed: it is not among the 1 tickets in scope that are Todo, In Progress\n",
   ]);
+  await place.writeTicket("ENG-2", { state: "Dooing" });
+  const malformed = await work("eng-2");
+  expect(malformed.code).toBe(1);
+  expect(malformed.stdout).toMatch(
+    /^eng-2 failed: it can't be read: \S*board\/ENG-2\.md: state Dooing is none of Todo, /,
+  );
   expect(place.runs()).toEqual([]);
 });
 
