@@ -51,6 +51,7 @@ const statusSchema = z.object({
   blocked: z.array(issueSchema.extend({ why: z.string(), message: z.string(), since: z.string() })),
   questions: z.array(z.object({ issue_identifier: z.string(), summary: z.string(), answered: z.boolean() })),
   paused: z.array(z.object({ kind: z.string(), until: z.string().nullable(), message: z.string() })),
+  agent: z.object({ awaited: z.boolean() }),
   tracker: z.object({
     kind: z.string(),
     last_ok_at: z.string().nullable(),
@@ -211,6 +212,7 @@ function summaryLines(shown: Status, age: (at: string) => string): readonly stri
     `workflow ${workflow.path} at revision ${workflow.revision}`,
     `${showCount(totals.total_tokens)} tokens and ${showSpan(totals.seconds_running * 1000)} of agents' time so far`,
   ];
+  if (shown.agent.awaited) lines.push("nothing starts yet: the agent's login is being looked at");
   const problems = Object.entries({ tracker, workflow, ledger }).flatMap(([name, { last_error: problem }]) =>
     problem === null ? [] : [{ name, ...problem }],
   );

@@ -32,6 +32,7 @@ function snapshot(clock: ManualClock, running: number): Readonly<Record<string, 
     blocked: [],
     questions: [],
     paused: [],
+    agent: { awaited: false },
     tracker: {
       kind: "local",
       last_ok_at: now,

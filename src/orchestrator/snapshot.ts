@@ -170,6 +170,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
       login: input.agent.login,
       sandbox: input.agent.sandbox,
       checked_at: isoOrNull(input.agent.checkedAt),
+      awaited: state.awaitsAgent,
     },
     tracker: trackerJson(input),
     workflow: {

@@ -96,6 +96,7 @@ describe("the look at the agent at start", () => {
     await until("the look waits for an answer", async () =>
       (await agent.received()).some(({ method }) => method === "account/read"),
     );
+    expect(my.daemon.orchestrator.snapshot()["agent"]).toMatchObject({ awaited: true, checked_at: null });
     await my.stop();
     // What is left of the agent would fail the run: its processes are looked for after each file.
     expect(my.logged("agent checked")).toEqual([]);

@@ -80,6 +80,7 @@ export const stateSchema = z.looseObject({
     login: agentPart,
     sandbox: agentPart,
     checked_at: instant.nullable(),
+    awaited: z.boolean().describe("nothing starts before its login was looked at for the first time"),
   }),
   tracker: z.looseObject({
     kind: text,
