@@ -31,19 +31,14 @@ class Stage implements AsyncDisposable {
     const bench = await DaemonBench.make(model);
     const board = join(bench.dir, "board");
     await mkdir(board);
-    const stage = new Stage(bench, model);
-    await stage.addTickets(tickets);
+    for (const name of tickets) {
+      await writeFile(join(board, `${name}.md`), "---\ntitle: Greet\nstate: Todo\n---\n\nGreet.\n");
+    }
     await bench.writeWorkflow(
       { tracker: { kind: "local", provider: { path: board } }, ...more },
       "Ticket {{ issue.identifier }}",
     );
-    return stage;
-  }
-
-  async addTickets(names: readonly string[]): Promise<void> {
-    for (const name of names) {
-      await writeFile(join(this.bench.dir, "board", `${name}.md`), "---\ntitle: Greet\nstate: Todo\n---\n\nGreet.\n");
-    }
+    return new Stage(bench, model);
   }
 
   /** The rows of one list of the status. */
@@ -80,7 +75,7 @@ test("an agent without a login pauses dispatch and names the mend, and a login a
     asked.headers.authorization === undefined
       ? { kind: "status", status: 401, body: { error: { message: "who are you?" } } }
       : worker(asked);
-  await using stage = await Stage.make(decide, {}, []);
+  await using stage = await Stage.make(decide, {}, ["HOME-1", "HOME-2"]);
   const { bench, model } = stage;
   const config = join(bench.env["CODEX_HOME"] ?? "", "config.toml");
   const text = await readFile(config, "utf8");
@@ -94,8 +89,8 @@ test("an agent without a login pauses dispatch and names the mend, and a login a
     return rows.length > 0 ? rows : null;
   });
   expect(pause).toMatchObject({ kind: "auth", message: expect.stringContaining("codex login") });
-  // Only now, so that no run began beside the look.
-  await stage.addTickets(["HOME-1", "HOME-2"]);
+  // They were ready before the daemon was, and no run began beside the look.
+  expect(await bench.runs()).toEqual([]);
   await writeFile(join(bench.env["CODEX_HOME"] ?? "", "auth.json"), JSON.stringify({ OPENAI_API_KEY: "sk-of-a-test" }));
   expect(await post(bench, "/api/v1/resume")).toBe(202);
   const runs = await until("both tickets are done", async () => {
