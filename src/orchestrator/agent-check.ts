@@ -60,10 +60,17 @@ export class AgentWatch {
   }
 
   async #look(): Promise<void> {
-    const { backend, clock, log, settings } = this.#deps;
+    const { backend, clock, log, settings, post } = this.#deps;
     const { signal } = this.#abort;
     if (signal.aborted) return;
     const now = settings();
+    // Told once in any case, however the look ends: dispatch waits for it.
+    let isTold = false;
+    const tellLogin = ({ state, message }: AgentCheck["login"]): void => {
+      if (isTold || signal.aborted) return;
+      isTold = true;
+      post({ kind: "agent_checked", login: state, message });
+    };
     try {
       const found = await backend.check({
         settings: now,
@@ -71,23 +78,20 @@ export class AgentWatch {
         runMarker: this.#marker,
         // Nothing to write: what a killed daemon leaves is found by its ledger.
         spawned: () => undefined,
-        loginFound: (login) => this.#tellLogin(login),
+        loginFound: tellLogin,
         signal,
       });
       if (signal.aborted) return;
       this.#status = { ...found, checkedAt: clock.now() };
+      tellLogin(found.login);
       this.#tell(found);
     } catch (error) {
       if (signal.aborted) return;
       const unknown = { state: "unknown", message: `the agent can't be looked at: ${errorMessage(error)}` } as const;
-      this.#tellLogin(unknown);
+      tellLogin(unknown);
       this.#status = { version: null, login: unknown, sandbox: unknown, warnings: [], checkedAt: clock.now() };
       log.warn({ err: error }, "the agent can't be looked at");
     }
-  }
-
-  #tellLogin({ state, message }: AgentCheck["login"]): void {
-    if (!this.#abort.signal.aborted) this.#deps.post({ kind: "agent_checked", login: state, message });
   }
 
   #tell({ version, login, sandbox, warnings }: AgentCheck): void {
