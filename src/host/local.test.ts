@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { join } from "node:path";
@@ -9,7 +11,8 @@ import { captureLog } from "../../test/support/captured-log.ts";
 import { isRunning, pidFrom } from "../../test/support/processes.ts";
 import { makeTempDir, type TempDir } from "../../test/support/temp-dir.ts";
 import { createLocalHost } from "./local.ts";
-import type { AgentProcess, Host } from "./port.ts";
+import { loginShell } from "./login-shell.ts";
+import type { AgentProcess, Host, ProcessIdentity } from "./port.ts";
 
 let dir: TempDir;
 let host: Host;
@@ -41,6 +44,14 @@ async function spawn(command: string, env: Readonly<Record<string, string>> = {}
   return child;
 }
 
+/** A command that begins only once it is on record. */
+async function spawnHeld(command: string, record: (identity: ProcessIdentity) => void): Promise<AgentProcess> {
+  const env = { HOME: dir.path, PATH: "/usr/bin:/bin" };
+  const child = await host.spawn({ command, cwd: dir.path, env, marker: `test-${process.pid}`, record });
+  started.push(child);
+  return child;
+}
+
 async function profile(script: string): Promise<void> {
   await writeFile(join(dir.path, ".bash_profile"), script);
 }
@@ -52,6 +63,37 @@ async function childEnvironment(env: Readonly<Record<string, string>> = {}): Pro
   const entries = pairs.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)] as const);
   return Object.fromEntries(entries.filter(([name]) => !FROM_BASH.includes(name)));
 }
+
+describe("a command that is to be recorded first", () => {
+  test("begins after that, with all of its input", async () => {
+    const recorded: ProcessIdentity[] = [];
+    const child = await spawnHeld(`cat began 2>&1; cat; env | grep ^SYMPHONY_ | cut -d= -f1`, (identity) => {
+      recorded.push(identity);
+      writeFileSync(join(dir.path, "began"), "on record, ");
+    });
+    child.stdin.end("said\n");
+    expect(await text(child.stdout)).toBe("on record, said\nSYMPHONY_RUN_MARKER\n");
+    expect(recorded).toEqual([child.identity]);
+  });
+
+  test("never begins when whoever records it is gone", () => {
+    const env = { HOME: dir.path, PATH: "/usr/bin:/bin" };
+    const { file, args, env: shellEnv } = loginShell({ command: "echo began", env, marker: "m", held: true });
+    const { status, stdout } = spawnSync(file, args, { env: shellEnv, input: "", encoding: "utf8" });
+    expect([status, stdout]).toEqual([125, ""]);
+  });
+
+  test("waits for others that are started with it, so that they don't take each other's time to start", async () => {
+    const recorded: number[] = [];
+    const alive = await Promise.all(
+      [1, 2, 3].map(async (n) => {
+        await spawnHeld("cat", () => recorded.push(n));
+        return recorded.length;
+      }),
+    );
+    expect(alive).toEqual([3, 3, 3]);
+  });
+});
 
 describe("the command", () => {
   test("is read by a shell, unmodified, in the given directory", async () => {

@@ -3,6 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { errorMessage } from "../domain/errors.ts";
 import { systemClock, type Clock } from "../lib/clock.ts";
 import type { Log } from "../lib/log.ts";
+import { Burst } from "./burst.ts";
 import type { AgentProcess, Host, ProcessIdentity, SpawnRequest } from "./port.ts";
 import { createProcessTable } from "./process-table.ts";
 import { OWNER_VARIABLE } from "./login-shell.ts";
@@ -30,7 +31,11 @@ function ignoreErrors(stream: Readable | Writable, log: Log): void {
   stream.on("error", (error) => log.debug({ err: errorMessage(error) }, "child pipe closed"));
 }
 
-async function spawn(request: SpawnRequest, context: ShellDeps): Promise<AgentProcess> {
+interface SpawnDeps extends ShellDeps {
+  readonly burst: Burst;
+}
+
+async function spawn(request: SpawnRequest, context: SpawnDeps): Promise<AgentProcess> {
   const shell = await startShell(request, "pipe", context);
   const { identity, exited } = shell;
   const { stdin, stdout, stderr } = shell.child;
@@ -38,6 +43,12 @@ async function spawn(request: SpawnRequest, context: ShellDeps): Promise<AgentPr
   for (const stream of [stdin, stdout, stderr]) ignoreErrors(stream, context.log);
   const tail = createTail(STDERR_LIMIT_BYTES);
   stderr.on("data", (chunk: Buffer) => tail.push(chunk));
+  if (request.record !== undefined) {
+    context.burst.add();
+    request.record(identity);
+    await context.burst.over();
+    stdin.write("\n");
+  }
   const tree = createRunTree(identity, context);
   let stopping: Promise<void> | null = null;
 
@@ -74,7 +85,7 @@ async function end(tree: ProcessTree, context: TreeDeps): Promise<number> {
 
 /** Runs commands here. */
 export function createLocalHost({ log, clock = systemClock, owner }: LocalHostDeps): Host {
-  const context: ShellDeps = { table: createProcessTable(), clock, log, owner: owner ?? null };
+  const context = { table: createProcessTable(), clock, log, owner: owner ?? null, burst: new Burst(clock) };
   return {
     name: "local",
     spawn: (request) => spawn(request, context),

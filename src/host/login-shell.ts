@@ -53,7 +53,8 @@ const KEPT_FROM_PROFILE = [
  * Works in bash 3.2 (macOS). A single plain command replaces the shell, as in `bash -c`.
  */
 const SCRIPT = String.raw`
-builtin export -n SYMPHONY_SHELL SYMPHONY_COMMAND SYMPHONY_FUNCTIONS SYMPHONY_BASH_ENV
+builtin export -n SYMPHONY_SHELL SYMPHONY_COMMAND SYMPHONY_FUNCTIONS SYMPHONY_BASH_ENV SYMPHONY_HELD
+if [ -n "$SYMPHONY_HELD" ]; then builtin read -r __symphony_name || builtin exit 125; fi
 if [ -n "$SYMPHONY_BASH_ENV" ]; then builtin export BASH_ENV="$SYMPHONY_BASH_ENV"; fi
 __symphony_cwd=$PWD
 __symphony_env=$(builtin declare -px)
@@ -88,7 +89,7 @@ IFS=$' \t\n'
 builtin export PATH="$__symphony_path"
 builtin cd "$__symphony_cwd" >/dev/null || builtin exit 126
 builtin export -n OLDPWD
-builtin unset SYMPHONY_SHELL SYMPHONY_FUNCTIONS __symphony_path __symphony_name __symphony_cwd __symphony_env
+builtin unset SYMPHONY_SHELL SYMPHONY_FUNCTIONS SYMPHONY_HELD __symphony_path __symphony_name __symphony_cwd __symphony_env
 if [[ $SYMPHONY_COMMAND =~ ^[A-Za-z0-9_./=:,@%+\ -]+[[:space:]]*$ ]]; then
   builtin set -- $SYMPHONY_COMMAND
   if [ "$(builtin type -t -- "$1")" = file ]; then builtin exec -- "$@"; fi
@@ -112,8 +113,21 @@ export interface ShellInvocation {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Wraps a command string of the workflow file, unmodified: it travels in the environment and is never spliced into a script. */
-export function loginShell(command: string, env: Readonly<Record<string, string>>, marker: string): ShellInvocation {
+/**
+ * Wraps a command string of the workflow file, unmodified: it travels in the environment and is never spliced into a script. A held
+ * one begins with the first line of its stdin, which isn't the command's, and ends with 125 when there is none.
+ */
+export function loginShell({
+  command,
+  env,
+  marker,
+  held = false,
+}: {
+  readonly command: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly marker: string;
+  readonly held?: boolean;
+}): ShellInvocation {
   // Bash would read BASH_ENV before the script's first line, with the real pipes.
   const { BASH_ENV: bashEnv = "", ...rest } = env;
   return {
@@ -127,6 +141,7 @@ export function loginShell(command: string, env: Readonly<Record<string, string>
       SYMPHONY_COMMAND: command,
       SYMPHONY_FUNCTIONS: givenFunctions(env),
       SYMPHONY_BASH_ENV: bashEnv,
+      SYMPHONY_HELD: held ? "1" : "",
     },
   };
 }

@@ -23,6 +23,11 @@ export interface SpawnRequest {
   /** The whole environment of the child; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
   readonly marker: string;
+  /**
+   * Puts the process on record. The command begins only after it has returned; when this daemon ends before, the command never
+   * begins, and nothing is left of the process. Where it isn't given, the command begins at once.
+   */
+  record?(identity: ProcessIdentity): void;
 }
 
 /** A long-lived child in a process group of its own. */

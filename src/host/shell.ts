@@ -55,7 +55,8 @@ export async function startShell(
 ): Promise<StartedShell> {
   const { owner } = context;
   const env = owner === null ? request.env : { ...request.env, [OWNER_VARIABLE]: owner };
-  const shell = loginShell(request.command, env, request.marker);
+  const { command, marker } = request;
+  const shell = loginShell({ command, env, marker, held: request.record !== undefined });
   let child: ChildProcess;
   try {
     child = spawn(shell.file, shell.args, {
@@ -79,6 +80,6 @@ export async function startShell(
   child.on("error", (error) => context.log.warn({ pid, err: errorMessage(error) }, "child process error"));
   // A child that can't be looked at now is still found by its marker.
   const row = await context.table.read(pid).catch(() => null);
-  const identity = { pid, processGroup: pid, startTime: row?.startTime ?? "", marker: request.marker };
+  const identity = { pid, processGroup: pid, startTime: row?.startTime ?? "", marker };
   return { child, identity, exited };
 }

@@ -158,8 +158,10 @@ export class ScriptedAppServer {
       for (const line of lines) this.#take(JSON.parse(line) as Message);
     });
     const pid = 1000 + this.spawned.length;
+    const identity = { pid, processGroup: pid, startTime: "1", marker: request.marker };
+    request.record?.(identity);
     return {
-      identity: { pid, processGroup: pid, startTime: "1", marker: request.marker },
+      identity,
       stdin: process.stdin,
       stdout: process.stdout,
       exited: process.end.promise,

@@ -146,8 +146,10 @@ export function createTranscriptHost(entries: readonly Entry[]): TranscriptHost 
       replay = new Replay(entries);
       end = Promise.withResolvers<ProcessExit>();
       const { stdin, stdout } = replay;
+      const identity = { pid: 1, processGroup: 1, startTime: "0", marker: request.marker };
+      request.record?.(identity);
       return Promise.resolve({
-        identity: { pid: 1, processGroup: 1, startTime: "0", marker: request.marker },
+        identity,
         stdin,
         stdout,
         exited: end.promise,

@@ -32,6 +32,7 @@ export interface LaunchRequest {
   readonly signal: AbortSignal;
   /** A connection was made and nothing was said on it yet. Called again when a start is tried again. */
   connected(connection: Connection): void;
+  /** The process is on record when this returns; its command begins after that. */
   spawned(identity: ProcessIdentity): void;
 }
 
@@ -56,10 +57,10 @@ async function greet({ host, clock, daemonEnv, clientVersion }: LaunchDeps, requ
   const { settings, cwd, runMarker, signal, toolCount, handlers } = request;
   if (signal.aborted) throw startCancelled();
   const env = agentEnvironment({ daemonEnv, settings, runMarker });
-  const spawn = { command: settings.codex.command, cwd, env, marker: runMarker };
+  const { spawned: record } = request;
+  const spawn = { command: settings.codex.command, cwd, env, marker: runMarker, record };
   const connection = await connect({ host, clock, spawn, handlers });
   try {
-    request.spawned(connection.process.identity);
     request.connected(connection);
     using _ = closeOnAbort(connection, signal);
     const greeting = await shakeHands({
