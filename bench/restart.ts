@@ -1,4 +1,7 @@
 /** Boot of a daemon that has a thousand claims and a million event rows. */
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { pino } from "pino";
 import { issueId } from "../src/domain/ids.ts";
 import type { Claim } from "../src/domain/claim.ts";
@@ -38,11 +41,19 @@ function fill(path: string): void {
   fillLedger(path);
 }
 
+/** A daemon's ledger before it boots; made once, since that takes far longer than a boot. */
+function filledLedger(): { readonly path: string } & Disposable {
+  const dir = mkdtempSync(join(tmpdir(), "symphony-bench-ledger-"));
+  const path = join(dir, "ledger.db");
+  fill(path);
+  return { path, [Symbol.dispose]: () => rmSync(dir, { recursive: true, force: true }) };
+}
+
 /** The one ticket without a claim is dispatched by the first poll. */
-async function bootOnce(): Promise<{ readonly startMs: number; readonly dispatchMs: number }> {
+async function bootOnce(ledger: string): Promise<{ readonly startMs: number; readonly dispatchMs: number }> {
   await using product = new Product();
   product.configure();
-  fill(product.ledgerPath);
+  copyFileSync(ledger, product.ledgerPath);
   product.addTickets(CLAIMS + 1);
   const begun = Date.now();
   const startMs = await product.start();
@@ -59,8 +70,9 @@ export const restart: Bench = {
   name: "restart",
   about: "boot to the first dispatch with a thousand claims and a million event rows",
   async run() {
+    using ledger = filledLedger();
     const boots: Awaited<ReturnType<typeof bootOnce>>[] = [];
-    for (let n = 0; n < REPEATS; n += 1) boots.push(await bootOnce());
+    for (let n = 0; n < REPEATS; n += 1) boots.push(await bootOnce(ledger.path));
     return {
       rows: [
         {
