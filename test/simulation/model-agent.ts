@@ -11,6 +11,7 @@ import { continueGate } from "../../src/scheduler/eligibility.ts";
 import type { Event } from "../../src/scheduler/events.ts";
 import type { Faults } from "./faults.ts";
 import type { ModelBoard } from "./model-board.ts";
+import { pickFailure, pickLimit } from "./model-failures.ts";
 import type { Rng } from "./rng.ts";
 
 export type StartRun = Extract<Effect, { kind: "start_run" }>;
@@ -222,7 +223,9 @@ export class ModelAgent {
   }
 
   #startTurn(): void {
-    if (this.#world.faults().limits && this.#rng.chance(0.01)) return this.#decide(this.#limit());
+    if (this.#world.faults().limits && this.#rng.chance(0.01)) {
+      return this.#decide(pickLimit(this.#rng, this.#world.clock.now()));
+    }
     this.#turn += 1;
     this.#turnNumber += 1;
     this.#enter("turn");
@@ -232,11 +235,6 @@ export class ModelAgent {
       this.#post({ kind: "run_thread", runId: this.start.runId, threadId: this.#threadId });
     }
     this.#work(this.#rng.int(1, 8));
-  }
-
-  #limit(): RunOutcome {
-    const resetsAt = this.#rng.chance(0.5) ? this.#world.clock.now() + this.#rng.int(MINUTE, 120 * MINUTE) : null;
-    return this.#rng.chance(0.7) ? failed("usage_limit", "usage limit", { resetsAt }) : failed("auth", "401");
   }
 
   /** Some output now and then, until the turn ends or goes silent for good. */
@@ -249,29 +247,12 @@ export class ModelAgent {
       if (turn !== this.#turnNumber) return;
       const open = this.#rng.chance(0.2) ? this.#rng.int(1, 3) : 0;
       this.#post({ kind: "run_activity", runId: this.start.runId, at: clock.now(), open });
-      if (this.#world.faults().agentFailures && this.#rng.chance(0.02)) return this.#decide(this.#failure());
+      if (this.#world.faults().agentFailures && this.#rng.chance(0.02)) {
+        return this.#decide(pickFailure(this.#rng, this.start.runId));
+      }
       if (steps > 0) this.#work(steps - 1);
       else this.#endTurn();
     });
-  }
-
-  #failure(): RunOutcome {
-    const kind = this.#rng.next();
-    if (kind < 0.6) return failed("agent", "turn failed");
-    if (kind < 0.75) return failed("context_overflow", "too long", { freshThread: true });
-    if (kind < 0.85) return failed("config_refused", "refused", { retryable: false });
-    return {
-      kind: "needs_input",
-      question: {
-        id: `${this.start.runId}.refused`,
-        kind: "command",
-        summary: "May I?",
-        subject: null,
-        detail: "",
-        askedAt: 0,
-        deadlineAt: null,
-      },
-    };
   }
 
   #endTurn(): void {

@@ -40,6 +40,17 @@ export class Promises {
     return twice === undefined ? null : `${issue.identifier} is told ${twice.id} twice`;
   }
 
+  /** A sentence about a stop that the next daemon doesn't know of, or null. */
+  brokenByRestart(state: State, board: ReadonlyMap<IssueId, Issue>): string | null {
+    for (const [id, stoppedAs] of this.#stopped) {
+      const kind = state.claims.get(id)?.kind;
+      const issue = board.get(id);
+      if (kind === "blocked" || issue === undefined || issue.updated_at !== stoppedAs) continue;
+      return `${issue.identifier} is ${kind ?? "unclaimed"} after a restart though an operator has stopped it`;
+    }
+    return null;
+  }
+
   /** A sentence about a promise that is broken as things stand, or null. A ticket that is let go takes what was said to it along. */
   broken(state: State): string | null {
     for (const id of this.#stopped.keys()) {

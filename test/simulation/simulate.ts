@@ -2,8 +2,9 @@
 import type { IssueId } from "../../src/domain/ids.ts";
 import type { OperatorCommand } from "../../src/scheduler/events.ts";
 import { makeSettings } from "../support/issues.ts";
+import { Breach } from "./breach.ts";
 import { onlyFaults, type Faults } from "./faults.ts";
-import { Breach, World } from "./world.ts";
+import { World } from "./world.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
