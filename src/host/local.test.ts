@@ -101,7 +101,7 @@ describe("the command", () => {
     expect(await text(child.stdout)).toBe(`${join(dir.path, "ws")}|a  b|$HOME|c|it's\n"x" $y\n`);
   });
 
-  test.each(["sleep 60", "sleep 60\n", "exec sleep 60"])(
+  test.each(["sleep 60", "sleep 60\n", "exec sleep 60", "A=1 B=two sleep 60"])(
     "replaces the shell when it is a plain one: %j",
     async (command) => {
       const child = await spawn(command);
@@ -115,6 +115,12 @@ describe("the command", () => {
     await profile("greet() { echo hello $1; }\n");
     const child = await spawn("NAME=world\ngreet $NAME | tr a-z A-Z");
     expect(await text(child.stdout)).toBe("HELLO WORLD\n");
+  });
+
+  test("has what it assigns in front of a plain command, and nothing of it where it names no command", async () => {
+    const child = await spawn("A=1 B=two env");
+    expect((await text(child.stdout)).split("\n")).toEqual(expect.arrayContaining(["A=1", "B=two"]));
+    expect(await (await spawn("A=1")).exited).toEqual({ code: 0, signal: null });
   });
 
   test("that bash can't find exits with 127 and names it on stderr", async () => {

@@ -50,7 +50,8 @@ const KEPT_FROM_PROFILE = [
  * stderr (bash keeps the real ones on close-on-exec descriptors meanwhile, so a daemon that the profile starts can't hold
  * them), and afterwards the environment is again the one that was given, plus PATH and the list above, in the directory that was
  * given. The profile is sourced here because `bash -l` would read it before any line of ours, with the real pipes.
- * Works in bash 3.2 (macOS). A single plain command replaces the shell, as in `bash -c`.
+ * Works in bash 3.2 (macOS). A single plain command replaces the shell, as in `bash -c`, and here also after assignments: a shell for
+ * each agent that only waits for it is a few megabytes and a process.
  */
 const SCRIPT = String.raw`
 builtin export -n SYMPHONY_SHELL SYMPHONY_COMMAND SYMPHONY_FUNCTIONS SYMPHONY_BASH_ENV SYMPHONY_HELD
@@ -92,6 +93,7 @@ builtin export -n OLDPWD
 builtin unset SYMPHONY_SHELL SYMPHONY_FUNCTIONS SYMPHONY_HELD __symphony_path __symphony_name __symphony_cwd __symphony_env
 if [[ $SYMPHONY_COMMAND =~ ^[A-Za-z0-9_./=:,@%+\ -]+[[:space:]]*$ ]]; then
   builtin set -- $SYMPHONY_COMMAND
+  while [[ $1 =~ ^[A-Za-z_][A-Za-z0-9_]*= ]]; do builtin export "$1"; builtin shift; done
   if [ "$(builtin type -t -- "$1")" = file ]; then builtin exec -- "$@"; fi
   builtin set --
 fi
