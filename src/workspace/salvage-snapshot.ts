@@ -67,8 +67,8 @@ export async function takeSnapshot(
 async function headOf(git: SalvageGit): Promise<{ readonly commit: string; readonly tree: string } | null> {
   if (!git.isRepository) return null;
   const { exitCode, stdout } = await git.tryTheirs(["rev-parse", "--quiet", "HEAD^{commit}", "HEAD^{tree}"]);
-  const [commit, tree] = (stdout ?? "").split("\n");
-  return exitCode !== 0 || commit === undefined || tree === undefined ? null : { commit, tree };
+  const [head, tree] = (stdout ?? "").split("\n");
+  return exitCode !== 0 || head === undefined || tree === undefined ? null : { commit: head, tree };
 }
 
 async function listed(git: SalvageGit, args: readonly string[]): Promise<readonly string[]> {
