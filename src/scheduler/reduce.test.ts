@@ -227,6 +227,36 @@ describe("a blocked issue", () => {
     driver.answerRefresh([{ ...issue, ...change }]);
     expect(driver.effect("start_run")).toMatchObject({ threadId: "thread-1", why: "unblocked" });
   });
+
+  it("stays blocked when it turns out that its own agent had moved it before the block", () => {
+    const driver = new SchedulerDriver();
+    driver.now = Date.parse("2026-03-01T10:00:00Z");
+    driver.dispatch(issue);
+    // The agent moves the ticket, and a person stops the run before anybody has looked at the ticket again.
+    const moved = { ...issue, state: "In Progress", updated_at: "2026-03-01T10:00:05Z" };
+    driver.now += 8000;
+    driver.operate({ kind: "stop", issueId: issue.id });
+    driver.endRun(issue, { kind: "cancelled", by: "operator", message: "" });
+    driver.tick([moved]);
+    expect(driver.claimOf("blocked", issue)).toMatchObject({ why: "operator", issue: { state: "In Progress" } });
+    driver.tick([{ ...issue, updated_at: "2026-03-01T10:02:00Z" }]);
+    expect(driver.claim(issue)).toMatchObject({ kind: "waiting", why: "unblocked" });
+  });
+
+  it("stays blocked when a poll that was asked before the block shows an older state", () => {
+    const driver = new SchedulerDriver();
+    driver.now = Date.parse("2026-03-01T10:00:00Z");
+    driver.dispatch(issue);
+    driver.advance(driver.state.nextPollAt - driver.now);
+    expect(driver.effect("poll")).toBeDefined();
+    const moved = { ...issue, state: "In Progress", updated_at: new Date(driver.now + 1000).toISOString() };
+    driver.now += 2000;
+    driver.endRun(issue, failed("config_refused", "no such policy", { retryable: false }), { issue: moved });
+    driver.tick([issue]);
+    expect(driver.claim(issue)?.kind).toBe("blocked");
+    driver.tick([moved]);
+    expect(driver.claim(issue)?.kind).toBe("blocked");
+  });
 });
 
 describe("a clean-up", () => {

@@ -57,9 +57,9 @@ function seeBlocked(draft: Draft, env: Env, claim: BlockedClaim, issue: Issue | 
   if (issue === null) return release(draft, claim.issue, "no longer visible");
   const gate = continueGate(issue, env.settings);
   if (gate !== null) return settleUnroutable(draft, env, issue, gate);
-  const touched =
+  const differs =
     normalizeState(issue.state) !== normalizeState(claim.issue.state) || !sameList(issue.labels, claim.issue.labels);
-  if (!touched) return refreshSnapshot(draft, claim, issue);
+  if (!differs || !changedSince(issue, claim.since)) return refreshSnapshot(draft, claim, issue);
   wait(
     draft,
     { ...claim, issue },
@@ -72,6 +72,12 @@ function seeBlocked(draft: Draft, env: Env, claim: BlockedClaim, issue: Issue | 
     },
   );
   draft.log("info", "issue unblocked", issue, { was: claim.why, state: issue.state });
+}
+
+/** False for what the run's own agent had changed before the block, and for an answer that is older than it. A tracker without times: true. */
+function changedSince({ updated_at: at }: Issue, since: number): boolean {
+  const changedAt = at === null ? Number.NaN : Date.parse(at);
+  return Number.isNaN(changedAt) || changedAt > since;
 }
 
 function sameList(a: readonly string[], b: readonly string[]): boolean {

@@ -250,9 +250,17 @@ export class ModelAgent {
       if (this.#world.faults().agentFailures && this.#rng.chance(0.02)) {
         return this.#decide(pickFailure(this.#rng, this.start.runId));
       }
+      this.#sayThatItBegan();
       if (steps > 0) this.#work(steps - 1);
       else this.#endTurn();
     });
+  }
+
+  /** As prompts ask for: long before the turn ends, and so before anybody looks at the ticket. */
+  #sayThatItBegan(): void {
+    const { id } = this.start.issue;
+    if (this.#world.board.issues.get(id)?.state !== "Todo" || !this.#rng.chance(0.5)) return;
+    this.#world.board.update(id, { state: "In Progress" });
   }
 
   #endTurn(): void {
