@@ -12,8 +12,8 @@ export interface Mutation {
 export const MUTATIONS: readonly Mutation[] = [
   {
     file: "eligibility.ts",
-    from: 'if (!hasState(tracker.activeStates, issue.state)) return "active_state";',
-    to: "",
+    from: "active_state: (issue, { tracker }) => hasState(tracker.activeStates, issue.state),",
+    to: "active_state: () => true,",
     what: "an inactive ticket may run",
   },
   {
@@ -30,8 +30,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "eligibility.ts",
-    from: "(gateBlockers || !waitsForBlocker(issue, settings))",
-    to: "gateBlockers",
+    from: "!RULES[gate](issue, settings, false)",
+    to: 'gate === "active_state" && !RULES[gate](issue, settings, false)',
     what: "an unroutable ticket's run goes on",
   },
   { file: "order.ts", from: "priority <= 4", to: "priority <= 9", what: "priorities above 4 rank" },
@@ -55,8 +55,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "slots.ts",
-    from: "(this.#byState.get(key) ?? 0) < cap",
-    to: "(this.#byState.get(key) ?? 0) <= cap",
+    from: "ofState.used < ofState.cap",
+    to: "ofState.used <= ofState.cap",
     what: "one run more than a state's cap",
   },
   {
@@ -85,8 +85,8 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "run-end.ts",
-    from: "if (limit > 0 && idle.runs >= limit)",
-    to: "if (limit > 0 && idle.runs > limit)",
+    from: "limit > 0 && idle.runs >= limit",
+    to: "limit > 0 && idle.runs > limit",
     what: "one idle run more",
   },
   {
@@ -97,7 +97,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "run-end.ts",
-    from: 'if (last.stopping?.why === "operator_release") return release(draft, issue, "operator");',
+    from: 'if (last.stopping !== null && last.stopping.why !== "operator_stop" && settleOperatorsStop(draft, env, last)) return;',
     to: "",
     what: "a released run comes back",
   },
@@ -115,21 +115,69 @@ export const MUTATIONS: readonly Mutation[] = [
   },
   {
     file: "pauses.ts",
-    from: "return before.probe === issueId ? before.step + 1 : before.step;",
+    from: "return issueId !== null && before.probe === issueId ? before.step + 1 : before.step;",
     to: "return before.step + 1;",
     what: "ten runs at one limit are ten steps",
   },
   {
     file: "sightings.ts",
-    from: "if (!touched) return refreshSnapshot(draft, claim, issue);",
+    from: "if (!differs || !changedSince(issue, claim.since)) return refreshSnapshot(draft, claim, issue);",
     to: "",
     what: "a blocked ticket unblocks itself",
+  },
+  {
+    file: "sightings.ts",
+    from: "!differs || !changedSince(issue, claim.since)",
+    to: "!differs",
+    what: "what the agent changed before the block unblocks its ticket",
+  },
+  {
+    file: "operator.ts",
+    from: "const answered = { ...claim, inbox: [...claim.inbox, item] };",
+    to: "const answered = claim;",
+    what: "a person's answer isn't kept",
+  },
+  {
+    file: "operator.ts",
+    from: "const inbox: readonly InboxItem[] = [...claim.inbox, message];",
+    to: "const inbox: readonly InboxItem[] = claim.inbox;",
+    what: "a person's message isn't kept",
+  },
+  {
+    file: "pauses.ts",
+    from: 'draft.dropPause("operator");',
+    to: "",
+    what: "resume doesn't end a pause",
+  },
+  {
+    file: "explain.ts",
+    from: "gates.every((gate) => gate.pass)",
+    to: "gates.some((gate) => gate.pass)",
+    what: "explain calls a ticket ready that is held",
+  },
+  {
+    file: "timers.ts",
+    from: "{ ...claim, lastEventAt: env.now }",
+    to: "claim",
+    what: "a standstill of the daemon counts as the agents' silence",
+  },
+  {
+    file: "dispatch.ts",
+    from: 'isServed && dispatchGate(state, now) === "open" ? NO_SLOT : claim.error',
+    to: "claim.error",
+    what: "a ticket that waits for a slot doesn't say so",
   },
   {
     file: "boot.ts",
     from: "attempt: claim.attempt, dueAt: null, error: null });",
     to: "attempt: (claim.attempt ?? 0) + 1, dueAt: null, error: null });",
     what: "a crash costs an attempt",
+  },
+  {
+    file: "transitions.ts",
+    from: "{ memoryOnly: !isOperators(why) },",
+    to: "{ memoryOnly: true },",
+    what: "a person's stop is forgotten by a crash",
   },
   {
     file: "transitions.ts",

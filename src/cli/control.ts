@@ -14,16 +14,12 @@ export type DaemonVerb = "pause" | "resume" | "drain" | "refresh";
 export type IssueVerb = "stop" | "retry" | "release" | "reset" | "interrupt" | "compact";
 
 const acceptedSchema = z.object({ message: z.string() });
-const refreshedSchema = z.object({ coalesced: z.boolean() });
 
 /** Concerns the whole daemon; answers the exit code. Every command here rejects with AppError where the daemon can't be asked, or refuses. */
 export async function controlDaemon(verb: DaemonVerb, options: ControlOptions): Promise<number> {
   const answer = await askDaemon(options, { method: "POST", path: `/api/v1/${verb}` });
   if (options.json) printJson(answer);
-  else if (verb === "refresh") {
-    const { coalesced } = readAnswer(refreshedSchema, answer);
-    printLines([coalesced ? "a read of the tracker was on its way already" : "the tracker is read now"]);
-  } else printMessage(answer);
+  else printMessage(answer);
   return 0;
 }
 

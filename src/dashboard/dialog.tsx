@@ -42,8 +42,7 @@ export interface Action {
 }
 
 interface Accepted {
-  readonly message?: string;
-  readonly coalesced?: boolean;
+  readonly message: string;
 }
 
 /** Sends, and says what the daemon says. Resolves whether it was accepted. */
@@ -51,8 +50,8 @@ export function useSend(): (path: string, body?: Readonly<Record<string, unknown
   const { client, say } = useServices();
   return async (path, body) => {
     try {
-      const { message, coalesced } = await client.post<Accepted>(path, body);
-      say(message ?? (coalesced === true ? "A poll was on its way already." : "The tracker is read now."));
+      const { message } = await client.post<Accepted>(path, body);
+      say(message);
       return true;
     } catch (error) {
       say(messageOf(error), true);

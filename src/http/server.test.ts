@@ -25,7 +25,13 @@ const view = fakeView({
     tracker: { last_error: null },
   }),
   issue: (identifier) => (["ENG-1", "state", "A B/C"].includes(identifier) ? { issue_identifier: identifier } : null),
-  refresh: () => ({ queued: true, coalesced: false, requested_at: "2026-01-01T00:00:00.000Z", operations: ["poll"] }),
+  refresh: () => ({
+    queued: true,
+    coalesced: false,
+    requested_at: "2026-01-01T00:00:00.000Z",
+    operations: ["poll"],
+    message: "read now",
+  }),
 });
 
 let dir: string;
@@ -148,6 +154,7 @@ describe("the API", () => {
       "coalesced",
       "requested_at",
       "operations",
+      "message",
     ]);
     expect((await ask("/api/v1/refresh", { method: "POST", socket: true })).status).toBe(202);
   });

@@ -22,6 +22,8 @@ export interface RefreshAnswer {
   /** RFC 3339. */
   readonly requested_at: string;
   readonly operations: readonly string[];
+  /** What happens now, in words. */
+  readonly message: string;
 }
 
 export interface DaemonView {
@@ -95,7 +97,9 @@ export function daemonView({ orchestrator, ledger, clock, version, settings }: V
       const coalesced = polling !== null || nextPollAt <= now;
       const result = orchestrator.operate({ kind: "refresh" });
       if (!result.accepted) return result;
-      return { queued: true, coalesced, requested_at: new Date(now).toISOString(), operations: ["poll", "reconcile"] };
+      const { message } = result;
+      const requested_at = new Date(now).toISOString();
+      return { queued: true, coalesced, requested_at, operations: ["poll", "reconcile"], message };
     },
   };
 }

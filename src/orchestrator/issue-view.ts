@@ -7,6 +7,7 @@ import type { LiveRuns } from "./live.ts";
 import { blockedRow, retryRow, runningRow } from "./snapshot.ts";
 
 export interface IssueViewInput {
+  readonly now: number;
   readonly state: State;
   readonly live: LiveRuns;
   readonly ledger: Pick<LedgerReader, "runs" | "recentEvents">;
@@ -15,7 +16,7 @@ export interface IssueViewInput {
 /** Null when no claim has this identifier (compared without letter case, as people type it). */
 export function issueJson(
   identifier: string,
-  { state, live, ledger }: IssueViewInput,
+  { now, state, live, ledger }: IssueViewInput,
 ): Readonly<Record<string, unknown>> | null {
   const claim = findTyped([...state.claims.values()], identifier, (one) => one.issue.identifier);
   if (claim === null) return null;
@@ -31,7 +32,7 @@ export function issueJson(
       current_retry_attempt: claim.kind === "cleaning" ? null : claim.attempt,
     },
     running: claim.kind === "running" ? runningRow(claim, live) : null,
-    retry: claim.kind === "waiting" ? retryRow(claim) : null,
+    retry: claim.kind === "waiting" ? retryRow(claim, state, now) : null,
     blocked: claim.kind === "blocked" ? blockedRow(claim) : null,
     logs: { codex_session_logs: [] },
     recent_events: ledger.recentEvents(issue.id),

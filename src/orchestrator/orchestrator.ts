@@ -217,7 +217,7 @@ export class Orchestrator implements Service {
 
   /** One claimed issue as the API shows it; null when no claim has this identifier. */
   issue(identifier: string, ledger: LedgerReader): Readonly<Record<string, unknown>> | null {
-    return issueJson(identifier, { state: this.#loop.state, live: this.#live, ledger });
+    return issueJson(identifier, { now: this.#deps.clock.now(), state: this.#loop.state, live: this.#live, ledger });
   }
 
   /** Drains: turns may end within `shutdown.drain_ms`, then they are interrupted. Resolves when no run and no read is left. */

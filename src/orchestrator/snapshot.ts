@@ -1,6 +1,7 @@
 /** What the outside may see of the daemon: the JSON of `GET /api/v1/state` and `symphony status --json`. */
 import type { BlockedClaim, RunningClaim, WaitingClaim } from "../domain/claim.ts";
 import { totalTokens, type TokenCounts } from "../domain/tokens.ts";
+import { waitError } from "../scheduler/dispatch.ts";
 import type { State } from "../scheduler/state.ts";
 import type { MalformedTicket } from "../tracker/port.ts";
 import type { AgentStatus } from "./agent-check.ts";
@@ -85,7 +86,7 @@ export function runningRow(claim: RunningClaim, live: LiveRuns): Readonly<Record
 }
 
 /** One waiting row. */
-export function retryRow(claim: WaitingClaim): Readonly<Record<string, unknown>> {
+export function retryRow(claim: WaitingClaim, state: State, now: number): Readonly<Record<string, unknown>> {
   return {
     issue_id: claim.issue.id,
     issue_identifier: claim.issue.identifier,
@@ -95,7 +96,7 @@ export function retryRow(claim: WaitingClaim): Readonly<Record<string, unknown>>
     attempt: claim.attempt,
     due_at: isoOrNull(claim.dueAt),
     why: claim.why,
-    error: claim.error,
+    error: waitError(state, claim, now),
   };
 }
 
@@ -147,7 +148,7 @@ export function buildSnapshot(input: SnapshotInput): Readonly<Record<string, unk
     if (claim.kind === "running") {
       running.push(runningRow(claim, live));
       liveMs += now - claim.startedAt;
-    } else if (claim.kind === "waiting" && claim.why !== "dispatch") retrying.push(retryRow(claim));
+    } else if (claim.kind === "waiting" && claim.why !== "dispatch") retrying.push(retryRow(claim, state, now));
     else if (claim.kind === "blocked") blocked.push(blockedRow(claim));
     else if (claim.kind === "cleaning") cleaning += 1;
   }

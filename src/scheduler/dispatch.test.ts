@@ -5,6 +5,7 @@ import type { Issue } from "../domain/issue.ts";
 import { makeIssue, makeSettings } from "../../test/support/issues.ts";
 import { SchedulerDriver } from "../../test/support/scheduler.ts";
 import { retryDelayMs } from "./backoff.ts";
+import { waitError } from "./dispatch.ts";
 import { compareIssues } from "./order.ts";
 
 const issues = fc
@@ -110,6 +111,13 @@ describe("caps", () => {
   });
 });
 
+it("lets tickets start in a state that is called like a property of every object", () => {
+  const odd = makeIssue("A", { state: "constructor" });
+  const driver = new SchedulerDriver(makeSettings({ tracker: { activeStates: ["constructor"] } }));
+  driver.dispatch(odd);
+  expect(driver.claimOf("running", odd).issue.state).toBe("constructor");
+});
+
 describe("waiting for a slot", () => {
   it("says so, consumes no attempt, arms no timer, and waits first on a tie", () => {
     const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 2 } }));
@@ -118,17 +126,32 @@ describe("waiting for a slot", () => {
     driver.endRun(a, failed("agent", "boom"));
     driver.settings = makeSettings({ agent: { maxConcurrentAgents: 1 } });
     driver.advance(60_000);
-    expect(driver.claimOf("waiting", a)).toMatchObject({
-      attempt: 1,
-      dueAt: null,
-      error: "no available orchestrator slots",
-    });
+    const waiting = driver.claimOf("waiting", a);
+    expect(waiting).toMatchObject({ attempt: 1, dueAt: null });
+    expect(waitError(driver.state, waiting, driver.now)).toBe("no available orchestrator slots");
     expect(driver.state.polling).not.toBeNull();
     expect(driver.wakeAt).toBe(null);
     const fresh = makeIssue("A2", { priority: null });
     driver.tick([a, b, fresh]);
     driver.endRun(b, { kind: "succeeded" }, { issue: { ...b, state: "Human Review" } });
     expect(driver.effect("refresh")?.ids).toEqual([a.id]);
+  });
+
+  it("doesn't forget how the last run ended, and tells the next one", () => {
+    const driver = new SchedulerDriver(makeSettings({ agent: { maxConcurrentAgents: 2 } }));
+    const [a, b] = [makeIssue("A"), makeIssue("B")];
+    driver.dispatch(a, b);
+    driver.endRun(a, failed("agent", "boom"));
+    driver.settings = makeSettings({ agent: { maxConcurrentAgents: 1 } });
+    driver.advance(60_000);
+    const waiting = driver.claimOf("waiting", a);
+    expect(waitError(driver.state, waiting, driver.now)).toBe("no available orchestrator slots");
+    driver.send({ kind: "operator", command: { kind: "pause" } });
+    expect(waitError(driver.state, waiting, driver.now)).toBe("boom");
+    driver.send({ kind: "operator", command: { kind: "resume" } });
+    driver.endRun(b, { kind: "succeeded" }, { issue: { ...b, state: "Human Review" } });
+    driver.answerRefresh([a]);
+    expect(driver.effect("start_run")).toMatchObject({ why: "failure", error: "boom" });
   });
 
   it("wakes nobody while no slot is free", () => {

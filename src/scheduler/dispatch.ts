@@ -61,10 +61,17 @@ export function listContenders(state: State, now: number): Contender[] {
   return contenders;
 }
 
-/** A waiter without a slot keeps its attempt and arms no timer: it is served when a slot frees. */
+/** A waiter without a slot keeps its attempt and its last error, and arms no timer: it is served when a slot frees. */
 function noteSlotWait(draft: Draft, waiter: WaitingClaim | null): void {
-  if (waiter === null || (waiter.dueAt === null && waiter.error === NO_SLOT)) return;
-  draft.setClaim(waiter.issue.id, { ...waiter, dueAt: null, error: NO_SLOT });
+  if (typeof waiter?.dueAt !== "number") return;
+  // A restart finds it due as well.
+  draft.setClaim(waiter.issue.id, { ...waiter, dueAt: null }, { memoryOnly: true });
+}
+
+/** Why a claim still waits, in words: for a slot (section 8.4), else the error that its last run ended with; null: neither. */
+export function waitError(state: State, claim: WaitingClaim, now: number): string | null {
+  const isServed = claim.dueAt === null && claim.check === null && isMeant(state, claim.issue);
+  return isServed && dispatchGate(state, now) === "open" ? NO_SLOT : claim.error;
 }
 
 function reserve(draft: Draft, contender: Contender, check: number): void {
@@ -140,7 +147,7 @@ function standBack(draft: Draft, claim: WaitingClaim): void {
     });
     return;
   }
-  draft.setClaim(issue.id, { ...claim, check: null, dueAt: null, error: NO_SLOT });
+  draft.setClaim(issue.id, { ...claim, check: null, dueAt: null }, { memoryOnly: true });
 }
 
 /** A look that failed says nothing about the ticket: waiters ask again later, fresh candidates come back with the next poll. */

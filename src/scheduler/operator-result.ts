@@ -21,12 +21,20 @@ export function judge(state: State, command: OperatorCommand): OperatorResult {
       }
       return accept("draining: nothing new starts until `resume` or a restart; runs go on to their own ends");
     case "refresh":
-      return accept("the tracker is read now");
+      return accept(whenRead(state));
     case "answer":
       return judgeAnswer(state, command);
     default:
       return judgeIssueCommand(state, command);
   }
+}
+
+/** A throttled tracker is left alone until its reset, whoever asks. */
+function whenRead({ pauses, polling }: State): string {
+  if (polling !== null) return "the tracker is being read, and is read once more right after";
+  const until = pauses.get("tracker")?.until ?? null;
+  if (until === null) return "the tracker is read now";
+  return `the tracker throttles: it is read at ${new Date(until).toISOString()}, and not before`;
 }
 
 type IssueCommand = Extract<OperatorCommand, { issueId: IssueId }>;
@@ -35,7 +43,7 @@ function judgeIssueCommand(state: State, command: IssueCommand): OperatorResult 
   const claim = state.claims.get(command.issueId);
   if (claim === undefined) {
     if (command.kind === "retry") {
-      return accept("the ticket isn't claimed; the tracker is read now, and it starts if it may");
+      return accept(`the ticket isn't claimed; ${whenRead(state)}, and it starts if it may`);
     }
     // Nothing runs or waits, but its thread may be bound still.
     if (command.kind === "reset") return accept("the ticket isn't claimed; its next run starts on a fresh thread");

@@ -121,6 +121,17 @@ describe("a refused command", () => {
   });
 });
 
+it("refresh says when the tracker is read: now, once more after a read that is on its way, or at the reset of a throttle", () => {
+  const driver = driverIn(issue, "none");
+  const refresh = (): string => driver.operate({ kind: "refresh" }).message;
+  expect(refresh()).toBe("the tracker is read now");
+  const poll = driver.effect("poll")?.poll ?? expect.fail("no poll");
+  expect(refresh()).toMatch(/once more right after/);
+  const resetAt = driver.now + 90_000;
+  driver.send({ kind: "poll_failed", poll, failure: { code: "tracker_rate_limited", message: "x", resetAt } });
+  expect(refresh()).toContain(`read at ${new Date(resetAt).toISOString()}`);
+});
+
 it.each([
   ["waiting", "there is nothing to interrupt: ENG-1 waits (failure); `retry` makes it due now"],
   ["blocked", "there is nothing to interrupt: ENG-1 is blocked (not_retryable); `retry` starts it"],

@@ -37,7 +37,8 @@ export class Slots {
   /** Slots that tickets in this tracker state hold, of those they may; null where the state has no cap of its own. */
   useOf(stateName: string): SlotUse | null {
     const key = normalizeState(stateName);
-    const cap = this.#settings.agent.maxConcurrentAgentsByState[key];
+    const caps = this.#settings.agent.maxConcurrentAgentsByState;
+    const cap = Object.hasOwn(caps, key) ? caps[key] : undefined;
     return cap === undefined ? null : { used: this.#byState.get(key) ?? 0, cap };
   }
 

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { failed } from "../../src/domain/outcome.ts";
 import { retryRow } from "../../src/orchestrator/snapshot.ts";
+import { waitError } from "../../src/scheduler/dispatch.ts";
 import { makeIssue, makeSettings } from "../support/issues.ts";
 import { driverIn, SchedulerDriver } from "../support/scheduler.ts";
 
@@ -45,7 +46,7 @@ describe("17.4 Dispatch, reconciliation and retry: retry", () => {
   it("a retry entry has attempt, due time, identifier and error", () => {
     const driver = driverIn(issue, "waiting");
     const claim = driver.claimOf("waiting", issue);
-    expect(retryRow(claim)).toMatchObject({
+    expect(retryRow(claim, driver.state, driver.now)).toMatchObject({
       issue_id: issue.id,
       issue_identifier: "ENG-1",
       issue_url: null,
@@ -70,11 +71,9 @@ describe("17.4 Dispatch, reconciliation and retry: retry", () => {
     driver.endRun(issue, failed("agent", "boom"));
     driver.settings = makeSettings({ agent: { maxConcurrentAgents: 1 } });
     driver.advance(60_000);
-    expect(driver.claimOf("waiting", issue)).toMatchObject({
-      error: "no available orchestrator slots",
-      attempt: 1,
-      dueAt: null,
-    });
+    const waiting = driver.claimOf("waiting", issue);
+    expect(waiting).toMatchObject({ attempt: 1, dueAt: null });
+    expect(waitError(driver.state, waiting, driver.now)).toBe("no available orchestrator slots");
   });
 
   it("waiting for a slot, a pause or a shutdown costs no attempt", () => {

@@ -21,6 +21,7 @@ export const refreshedSchema = z.strictObject({
   coalesced: z.boolean().describe("a poll was on its way or due already"),
   requested_at: instant,
   operations: z.array(text),
+  message: text.describe("what happens now"),
 });
 
 /** What every other POST answers. */

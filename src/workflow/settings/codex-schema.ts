@@ -1,7 +1,7 @@
 /** Keys, kinds and defaults of the `codex` section. */
 import { z } from "zod";
 
-import { choice, count, flag, map, milliseconds, section, text, whole } from "./fields.ts";
+import { choice, count, flag, map, milliseconds, section, text } from "./fields.ts";
 
 /** A variable's value, before it becomes text. */
 const scalar = z.union([z.string(), z.number(), z.boolean()], {
@@ -17,7 +17,7 @@ export const codexSchema = section({
   read_timeout_ms: milliseconds(5000).default(5000),
   start_timeout_ms: milliseconds(60_000).default(60_000),
   /** 0 and less turn it off (section 5.3.6). */
-  stall_timeout_ms: whole({ what: "a whole number of milliseconds", example: 300_000 }).default(300_000),
+  stall_timeout_ms: milliseconds(300_000, null).default(300_000),
   env: map(scalar, "write NAME: value lines").default({}),
   env_inherit: choice(["core", "all"]).default("core"),
   git_writes: flag().default(true),

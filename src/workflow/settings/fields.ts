@@ -20,6 +20,8 @@ interface NumberRule {
   readonly what: string;
   readonly min?: number;
   readonly max?: number;
+  /** The most that makes sense, named only to those who pass it; by default the largest whole number that is exact. */
+  readonly limit?: number;
   readonly example: number;
 }
 
@@ -31,7 +33,8 @@ function rangeText({ min, max }: NumberRule): string {
 /** A whole number within the rule's bounds. */
 export function whole(rule: NumberRule) {
   const wrong = `is not ${rule.what}${rangeText(rule)}; write one such as ${rule.example}`;
-  const tooLarge = `is too large, ${Number.MAX_SAFE_INTEGER} is the most; write one such as ${rule.example}`;
+  const limit = rule.limit ?? Number.MAX_SAFE_INTEGER;
+  const tooLarge = `is too large, ${limit} is the most; write one such as ${rule.example}`;
   // A rule with a largest value of its own says so anyway.
   const error = ({ code }: z.core.$ZodRawIssue): string =>
     code === "too_big" && rule.max === undefined ? tooLarge : wrong;
@@ -39,7 +42,7 @@ export function whole(rule: NumberRule) {
     .number({ error })
     .int({ error })
     .min(rule.min ?? Number.MIN_SAFE_INTEGER, { error })
-    .max(rule.max ?? Number.MAX_SAFE_INTEGER, { error });
+    .max(rule.max ?? limit, { error });
   return z.preprocess(spelledNumber, bounded);
 }
 
@@ -58,9 +61,12 @@ export function count(unit: string, min: number, example: number) {
   return whole({ what: `a whole number of ${unit}`, min, example });
 }
 
-/** A duration of 1 ms or more. */
-export function milliseconds(example: number) {
-  return count("milliseconds", 1, example);
+/** Longer waits are typing errors, and from some length on no dates any more. */
+const YEAR_MS = 31_536_000_000;
+
+/** A duration in milliseconds, a year at most; without `min`, 0 and less may mean "never". */
+export function milliseconds(example: number, min: number | null = 1) {
+  return whole({ what: "a whole number of milliseconds", limit: YEAR_MS, example, ...(min === null ? {} : { min }) });
 }
 
 /** Text that isn't blank. */

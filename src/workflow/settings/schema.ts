@@ -25,7 +25,7 @@ const agentSchema = section({
   /** Its entries are checked one by one: a bad one is ignored with a warning (section 5.3.5). */
   max_concurrent_agents_by_state: map(z.unknown(), "write State: number lines").default({}),
   resume: flag().default(true),
-  finish_grace_ms: count("milliseconds", 0, 10_000).default(10_000),
+  finish_grace_ms: milliseconds(10_000, 0).default(10_000),
   max_idle_runs: count("runs", 0, 3).default(3),
 });
 
@@ -94,7 +94,7 @@ export const workflowSchema = section({
   state: section({ dir: path("~/.local/state/symphony/here").nullable().default(null) }).prefault({}),
   server: serverSchema.prefault({}),
   shutdown: section({
-    drain_ms: count("milliseconds", 0, 30_000).default(30_000),
+    drain_ms: milliseconds(30_000, 0).default(30_000),
   }).prefault({}),
   notify: section({
     webhooks: z

@@ -141,7 +141,15 @@ test.each([
   ],
   [
     "polling: {interval_ms: 1e+99}",
-    "polling.interval_ms: 1e+99 is too large, 9007199254740991 is the most; write one such as 30000",
+    "polling.interval_ms: 1e+99 is too large, 31536000000 is the most; write one such as 30000",
+  ],
+  [
+    "codex: {stall_timeout_ms: 9007199254740991}",
+    "codex.stall_timeout_ms: 9007199254740991 is too large, 31536000000 is the most; write one such as 300000",
+  ],
+  [
+    "shutdown: {drain_ms: 31536000001}",
+    "shutdown.drain_ms: 31536000001 is too large, 31536000000 is the most; write one such as 30000",
   ],
   ["polling: 5", "polling: 5 is not a map; write its keys indented on the lines below it"],
   ["polling: [5]", "polling: [5] is not a map; write its keys indented on the lines below it"],
