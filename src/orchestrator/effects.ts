@@ -100,9 +100,12 @@ export class Effects {
           ? {
               candidates: await tracker.fetchIssuesByStates(states, signal),
               tracked: await tracker.fetchIssuesByIds(ids, signal),
+              unreadable: [],
             }
           : await tracker.poll({ states, ids }, signal);
-      this.#deps.post({ kind: "polled", poll, ...answer, trackedIds: ids });
+      const unreadable = new Set(answer.unreadable);
+      const trackedIds = ids.filter((id) => !unreadable.has(id));
+      this.#deps.post({ kind: "polled", poll, candidates: answer.candidates, tracked: answer.tracked, trackedIds });
     } catch (error) {
       this.#logReadFailure(error, "tracker poll failed");
       this.#deps.post({ kind: "poll_failed", poll, failure: readFailure(error) });

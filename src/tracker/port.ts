@@ -7,6 +7,8 @@ import type { Tool } from "../domain/tool.ts";
 export interface PollAnswer {
   readonly candidates: readonly Issue[];
   readonly tracked: readonly Issue[];
+  /** Tracked, and malformed in this answer: neither seen nor gone. One of them must not keep the others from being read. */
+  readonly unreadable: readonly IssueId[];
 }
 
 /** A ticket that a listing had to leave out. */
@@ -37,7 +39,7 @@ export interface Tracker {
   fetchIssuesByStates(names: readonly string[], signal?: AbortSignal): Promise<readonly Issue[]>;
   /** Full snapshots by id; ids outside the scope are omitted, which means "no longer visible". A malformed record fails the call. */
   fetchIssuesByIds(ids: readonly IssueId[], signal?: AbortSignal): Promise<readonly Issue[]>;
-  /** Candidates in `states` and the tracked `ids` in as few requests as the tracker allows. */
+  /** Candidates in `states` and the tracked `ids` in as few requests as the tracker allows. A malformed record is skipped with a warning. */
   poll?(query: { states: readonly string[]; ids: readonly IssueId[] }, signal?: AbortSignal): Promise<PollAnswer>;
   /** What the last listing left out as malformed, for people who look for it; absent where a tracker has no such thing. */
   malformed?(): readonly MalformedTicket[];

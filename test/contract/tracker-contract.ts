@@ -175,7 +175,7 @@ function describePoll(harness: () => TrackerHarness): void {
 
   it("answers an empty question without a request", async () => {
     await harness().failReads();
-    expect(await poll([], [])).toEqual({ candidates: [], tracked: [] });
+    expect(await poll([], [])).toEqual({ candidates: [], tracked: [], unreadable: [] });
   });
 
   it("answers half a question with half an answer", async () => {
@@ -184,12 +184,12 @@ function describePoll(harness: () => TrackerHarness): void {
     expect(idsOf((await poll([], [id])).tracked)).toEqual([id]);
   });
 
-  it("fails for a malformed tracked record, and skips one that is only a candidate", async () => {
+  it("skips a malformed record, and says of a tracked one that it is neither seen nor gone", async () => {
     const good = await harness().create({ title: "Good", state: "Todo" });
     const bad = await harness().create({ title: "Bad", state: "Todo" });
     await harness().breakRecord(bad);
-    expect(idsOf((await poll(["Todo"], [good])).candidates)).toEqual([good]);
-    await expectTrackerFailure(poll(["Todo"], [good, bad]), "tracker_response");
+    expect(await poll(["Todo"], [good])).toMatchObject({ candidates: [{ id: good }], unreadable: [] });
+    expect(await poll(["Todo"], [good, bad])).toMatchObject({ tracked: [{ id: good }], unreadable: [bad] });
   });
 }
 

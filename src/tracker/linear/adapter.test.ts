@@ -40,7 +40,7 @@ describe("requests", () => {
     expect(await bench.tracker.fetchIssuesByStates([])).toEqual([]);
     expect(await bench.tracker.fetchIssuesByStates([" ", ""])).toEqual([]);
     expect(await bench.tracker.fetchIssuesByIds([])).toEqual([]);
-    expect(await poll([], [])).toEqual({ candidates: [], tracked: [] });
+    expect(await poll([], [])).toEqual({ candidates: [], tracked: [], unreadable: [] });
     expect(sent()).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 /** The tracker on a Linear workspace. */
 import { AppError } from "../../domain/errors.ts";
+import { issueId, type IssueId } from "../../domain/ids.ts";
 import type { Issue } from "../../domain/issue.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
@@ -85,6 +86,13 @@ function demandAll(snapshots: readonly Snapshot[]): Issue[] {
   });
 }
 
+/** Which of the followed issues came as records that can't be read. Without its id such a record could be any of them, which fails them all. */
+function unreadableIds(snapshots: readonly Snapshot[]): IssueId[] {
+  const unreadable = snapshots.filter(({ issue }) => issue === null);
+  demandAll(unreadable.filter(({ id }) => id === null));
+  return unreadable.flatMap(({ id }) => (id === null ? [] : [issueId(id)]));
+}
+
 /** The adapter for `tracker.kind: linear`. Sends nothing before its first call. */
 export async function createLinearTracker({ settings, clock, log, carried = {} }: TrackerDeps): Promise<Tracker> {
   const provider = readProvider(settings.tracker.provider);
@@ -123,11 +131,13 @@ export async function createLinearTracker({ settings, clock, log, carried = {} }
       budgetLog.polled();
       const all = await snapshots.of([...candidates, ...tracked], { lane: "refresh", signal });
       const issues = warnings.keep(all.slice(0, candidates.length));
+      const followed = all.slice(candidates.length);
       const seen = issues.map((issue) => issue.state);
       await stateNames.polled(query.states, seen, signal);
       return {
         candidates: issues,
-        tracked: demandAll(all.slice(candidates.length)),
+        tracked: warnings.keep(followed),
+        unreadable: unreadableIds(followed),
       };
     },
     fetchImage: (reference, options) => uploads.fetch(reference, options),

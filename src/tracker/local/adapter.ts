@@ -143,20 +143,30 @@ function pickByStates(names: readonly string[], entries: Entries, reader: Reader
   return issues;
 }
 
-function pickByIds(ids: readonly IssueId[], entries: Entries, reader: Reader): Issue[] {
+/** Those of the ids that are on the board, and those whose file can't be read. */
+function pickByIds(
+  ids: readonly IssueId[],
+  entries: Entries,
+  reader: Reader,
+): { readonly issues: readonly Issue[]; readonly unreadable: readonly TicketEntry[] } {
   const issues: Issue[] = [];
+  const unreadable: TicketEntry[] = [];
   for (const id of new Set<string>(ids)) {
     const entry = entries.get(id);
     if (entry === undefined) continue;
-    if (!entry.content.ok) {
-      const { line, reason } = entry.content.problem;
-      throw new AppError("tracker_response", `${entry.path}:${line}: ${reason}`, {
-        issueId: id,
-        path: entry.path,
-        line,
-      });
-    }
-    issues.push(toIssue(entry, entry.content.ticket, entries, reader));
+    if (entry.content.ok) issues.push(toIssue(entry, entry.content.ticket, entries, reader));
+    else unreadable.push(entry);
+  }
+  return { issues, unreadable };
+}
+
+/** As {@link pickByIds}, for those who need an answer to each: one that can't be read fails them all. */
+function demandByIds(ids: readonly IssueId[], entries: Entries, reader: Reader): readonly Issue[] {
+  const { issues, unreadable } = pickByIds(ids, entries, reader);
+  for (const { name, path, content } of unreadable) {
+    if (content.ok) continue;
+    const { line, reason } = content.problem;
+    throw new AppError("tracker_response", `${path}:${line}: ${reason}`, { issueId: name, path, line });
   }
   return issues;
 }
@@ -207,15 +217,14 @@ export async function createLocalTracker(deps: TrackerDeps): Promise<Tracker> {
     },
     async fetchIssuesByIds(ids, signal) {
       if (ids.length === 0) return [];
-      return pickByIds(ids, await loadByIds(ids, board, signal), reader);
+      return demandByIds(ids, await loadByIds(ids, board, signal), reader);
     },
     async poll({ states: names, ids }, signal) {
-      if (names.length === 0 && ids.length === 0) return { candidates: [], tracked: [] };
+      if (names.length === 0 && ids.length === 0) return { candidates: [], tracked: [], unreadable: [] };
       const entries = names.length === 0 ? await loadByIds(ids, board, signal) : await listAll(signal);
-      return {
-        candidates: names.length === 0 ? [] : pickByStates(names, entries, reader),
-        tracked: pickByIds(ids, entries, reader),
-      };
+      const candidates = names.length === 0 ? [] : pickByStates(names, entries, reader);
+      const { issues, unreadable } = pickByIds(ids, entries, reader);
+      return { candidates, tracked: issues, unreadable: unreadable.map(({ name }) => issueId(name)) };
     },
     malformed: () => malformed,
     fetchImage: (reference, options) => readBoardPicture(provider.path, reference, options),
