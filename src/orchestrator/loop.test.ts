@@ -170,6 +170,32 @@ describe("after a standstill of the machine", () => {
   });
 });
 
+describe("after the clock was put back", () => {
+  const HOUR = 60 * MINUTE;
+
+  it("an agent that falls silent is stopped as soon as it would have been", async () => {
+    clock.putBack(HOUR);
+    await clock.advance(settings.codex.stallTimeoutMs + BEAT);
+    expect(of("stop_run")[0]).toMatchObject({ why: "stalled" });
+  });
+
+  it("a retry and the next poll come after as long as they had left", async () => {
+    const result = { outcome: failed("agent", "boom"), issue, turns: 1, threadId: null, changed: null };
+    loop.post({ kind: "run_ended", runId: running().runId, result });
+    loop.flush();
+    clock.putBack(HOUR);
+    await clock.advance(settings.polling.intervalMs + 1);
+    expect(of("refresh").at(-1)?.ids).toEqual([issue.id]);
+    expect(of("poll")).toHaveLength(1);
+  });
+
+  it("by a moment, as clocks are corrected all the time, nothing is said", async () => {
+    clock.putBack(500);
+    await clock.advance(BEAT);
+    expect(of("log")).toEqual([]);
+  });
+});
+
 /** The loop looks at least this often. */
 const BEAT = 15_000;
 

@@ -38,6 +38,8 @@ const COMMIT_RETRY_MS = 1000;
 const BEAT_MS = 15_000;
 /** A timer this late was held up by no load that we know: the process was stopped, or the machine suspended. */
 const STANDSTILL_MS = 10_000;
+/** A clock that is corrected by less harms nothing. */
+const SET_BACK_MS = 1_000;
 
 /** An event with the time and chance that it is decided by, also when the ledger makes it wait: deadlines run from when things happened. */
 interface Queued {
@@ -53,6 +55,8 @@ export class Loop {
   #scheduled = false;
   #timer: Timer | null = null;
   #armedFor: number | null = null;
+  /** When something was last decided, to see a clock that was put back. */
+  #decidedAt = 0;
   #stopped = false;
   #breaches = 0;
   #ledgerError: { message: string; at: number } | null = null;
@@ -99,6 +103,7 @@ export class Loop {
     this.#scheduled = false;
     if (this.#stopped || this.#queue.length === 0) return;
     this.#noticeStandstill();
+    this.#noticeClockSetBack();
     const held = this.#queue.splice(0);
     // What waits for the ledger is decided anew; deadlines pass meanwhile, and what they stop is stopped.
     const batch = this.#ledgerError === null ? held : [...held, this.#stamp({ kind: "timer" })];
@@ -150,6 +155,16 @@ export class Loop {
     const stoodStillMs = now - this.#armedFor;
     this.#armedFor = now;
     this.#queue.unshift(this.#stamp({ kind: "stood_still", ms: stoodStillMs }));
+  }
+
+  /** Before anything else is decided too: else all that is due would be late by as much. */
+  #noticeClockSetBack(): void {
+    const now = this.#deps.clock.now();
+    // Timers don't look at the time of day: one that has fired tells how late it was by the old clock.
+    const least = this.#timer === null ? (this.#armedFor ?? 0) : 0;
+    const ms = Math.max(this.#decidedAt, least) - now;
+    this.#decidedAt = now;
+    if (ms > SET_BACK_MS) this.#queue.unshift(this.#stamp({ kind: "clock_set_back", ms }));
   }
 
   /** A commit failed: the events stay queued and nothing new starts; what only stops a run is done all the same. */

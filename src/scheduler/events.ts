@@ -64,6 +64,8 @@ export type Event =
     }
   /** Timers were late by `ms`: the process was stopped, or the machine suspended. */
   | { readonly kind: "stood_still"; readonly ms: number }
+  /** The machine's clock was put back by `ms`. */
+  | { readonly kind: "clock_set_back"; readonly ms: number }
   /** Something may be due at `env.now`. A stale fire finds nothing due, and so does nothing. */
   | { readonly kind: "timer" }
   | {

@@ -14,7 +14,7 @@ import { onPolled, onPollFailed, pollIfDue, pollOnWord, pollSoon } from "./polli
 import { onRunEnded } from "./run-end.ts";
 import { refreshSnapshot, see } from "./sightings.ts";
 import type { Env, State } from "./state.ts";
-import { onStandstill, onTimer } from "./timers.ts";
+import { onClockSetBack, onStandstill, onTimer } from "./timers.ts";
 import { stopRun } from "./transitions.ts";
 
 /** Same inputs, same answer: never reads a clock, a file or a global. */
@@ -41,6 +41,9 @@ function apply(draft: Draft, env: Env, event: Event): "serve" | "quiet" {
       return "serve";
     case "stood_still":
       onStandstill(draft, env, event.ms);
+      return "quiet";
+    case "clock_set_back":
+      onClockSetBack(draft, event.ms);
       return "quiet";
     case "polled":
       onPolled(draft, env, event);

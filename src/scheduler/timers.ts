@@ -48,6 +48,34 @@ export function onStandstill(draft: Draft, env: Env, ms: number): void {
   draft.effect({ kind: "log", level: "warn", message, fields: { late_ms: ms, runs: runs.length } });
 }
 
+/** Waits go on by what is left of them. A limit's stated end is a time of day, which the new clock tells better. */
+export function onClockSetBack(draft: Draft, ms: number): void {
+  const { nextPollAt, polledAt, wokenAt, wordsPaidAt, claims } = draft.state;
+  draft.patch({
+    nextPollAt: nextPollAt - ms,
+    polledAt: polledAt - ms,
+    wokenAt: wokenAt === null ? null : wokenAt - ms,
+    wordsPaidAt: wordsPaidAt - ms,
+  });
+  for (const [id, claim] of claims) {
+    if (claim.kind === "waiting" && claim.dueAt !== null) draft.setClaim(id, { ...claim, dueAt: claim.dueAt - ms });
+    if (claim.kind === "running") draft.setClaim(id, runSetBack(claim, ms), { memoryOnly: true });
+  }
+  const message = "the machine's clock was put back; what waits goes on waiting for as long as it had left";
+  draft.effect({ kind: "log", level: "warn", message, fields: { back_ms: ms } });
+}
+
+function runSetBack(claim: RunningClaim, ms: number): RunningClaim {
+  const { question, stopping, lastEventAt } = claim;
+  const back = (at: number | null): number | null => (at === null ? null : at - ms);
+  return {
+    ...claim,
+    lastEventAt: lastEventAt - ms,
+    question: question === null ? null : { ...question, deadlineAt: back(question.deadlineAt) },
+    stopping: stopping === null ? null : { ...stopping, interruptAt: back(stopping.interruptAt) },
+  };
+}
+
 function checkRun(draft: Draft, env: Env, claim: RunningClaim): void {
   const { stopping } = claim;
   if (stopping !== null) {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { createSleep, type Clock, type Timer } from "../../src/lib/clock.ts";
 
 interface ArmedTimer {
-  readonly dueAt: number;
+  dueAt: number;
   readonly fire: () => void;
 }
 
@@ -62,6 +62,12 @@ export class ManualClock implements Clock {
   /** Time passes and no timer fires, as while a machine is suspended; what fell due fires late, at the next {@link advance}. */
   jump(ms: number): void {
     this.#now += ms;
+  }
+
+  /** The time of day is put back, as by a person; timers fire after as long as they would have. */
+  putBack(ms: number): void {
+    this.#now -= ms;
+    for (const timer of this.#armed) timer.dueAt -= ms;
   }
 
   #next(): ArmedTimer | null {
