@@ -11,9 +11,15 @@ const COPIED = ["src", "test", "scripts", "package.json", "tsconfig.json", "vite
 /** The suites in the order in which they are asked: the quick one first. */
 const SUITES = ["src/scheduler", "test/simulation"];
 
+/** Many times what a suite takes: a change after which it never ends has been noticed too. */
+const TIME_LIMIT_S = 120;
+
 function notices(tree: string, suite: string): boolean {
-  const vitest = join(ROOT, "node_modules/.bin/vitest");
-  return spawnSync(vitest, ["run", "--project", "unit", suite], { cwd: tree, stdio: "ignore" }).status !== 0;
+  const vitest = [join(ROOT, "node_modules/.bin/vitest"), "run", "--project", "unit", "--bail", "1", suite];
+  // A test that loops hears nothing: timeout ends the whole process group.
+  return (
+    spawnSync("timeout", ["--kill-after=5", `${TIME_LIMIT_S}`, ...vitest], { cwd: tree, stdio: "ignore" }).status !== 0
+  );
 }
 
 /** Applies one change, asks the suites, and takes it back. Answers the suite that noticed, or null. */

@@ -10,6 +10,8 @@ export class Promises {
   readonly #stopped = new Map<IssueId, string | null>();
   /** Messages that no agent has yet, by id. */
   readonly #owed = new Map<string, IssueId>();
+  /** What agents have said to this daemon that they have; on record once the inbox lacks it. */
+  readonly #said = new Set<string>();
   /** What agents have taken: each once. */
   readonly #taken = new Set<string>();
 
@@ -23,10 +25,14 @@ export class Promises {
     for (const { kind, id } of inboxOf(state, issueId)) if (kind === "message") this.#owed.set(id, issueId);
   }
 
-  /** An agent has said that it has this, and that is committed. */
-  taken(itemId: string): void {
-    this.#taken.add(itemId);
-    this.#owed.delete(itemId);
+  /** An agent says that it has this. A ledger that is down puts off that it is on record. */
+  said(itemId: string): void {
+    this.#said.add(itemId);
+  }
+
+  /** The daemon died over the command, or its ledger was down: nobody knows when it will be on record, so either is right. */
+  inDoubt(command: OperatorCommand): void {
+    if ("issueId" in command) this.#stopped.delete(command.issueId);
   }
 
   /** A sentence about a promise that this start breaks, or null. */
@@ -60,7 +66,11 @@ export class Promises {
     for (const [itemId, issueId] of this.#owed) {
       const claim = state.claims.get(issueId);
       if (claim === undefined || claim.kind === "cleaning") this.#owed.delete(itemId);
-      else if (claim.inbox.every(({ id }) => id !== itemId)) return `message ${itemId} was lost`;
+      else if (claim.inbox.some(({ id }) => id === itemId)) continue;
+      else if (this.#said.has(itemId)) {
+        this.#taken.add(itemId);
+        this.#owed.delete(itemId);
+      } else return `message ${itemId} was lost`;
     }
     return null;
   }

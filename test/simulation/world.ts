@@ -103,8 +103,9 @@ export class World implements AgentWorld {
     const before = this.#loop.state;
     const { accepted } = operate(this.#loop, command);
     this.#note(`command ${command.kind}: ${accepted ? "accepted" : "refused"}`);
-    if (!this.#alive) return;
+    if (!this.#alive) return this.#promises.inDoubt(command);
     if (accepted && this.#loop.ledgerError === null) this.#promises.accepted(command, this.state, this.board.issues);
+    else if (accepted) this.#promises.inDoubt(command);
     this.#check({ kind: "operator", command }, before);
     if (this.#faults.crashes && this.rng.chance(0.1)) this.crash("after a command");
   }
@@ -126,6 +127,7 @@ export class World implements AgentWorld {
     this.events += 1;
     this.#note(`event ${event.kind} ${"runId" in event ? event.runId : ""}`);
     const before = this.#loop.state;
+    if (event.kind === "run_took") this.#promises.said(event.itemId);
     this.#loop.post(event);
     this.#loop.flush();
     if (this.#alive) this.#check(event, before);
@@ -263,7 +265,6 @@ export class World implements AgentWorld {
       settings: this.#settings,
       now: this.clock.now(),
     });
-    if (event.kind === "run_took" && this.state !== before) this.#promises.taken(event.itemId);
     const broken =
       this.#promises.broken(this.state) ??
       (event.kind === "boot" ? this.#promises.brokenByRestart(this.state, issues) : null);
