@@ -34,6 +34,7 @@ let replies: readonly ModelReply[];
 let backend: AgentBackend;
 let recorder: SessionRecorder;
 let policy: unknown;
+let mode: CodexSettings["process"] = "per_run";
 
 beforeEach(async () => {
   dir = await makeTempDir();
@@ -68,7 +69,9 @@ async function open(
   overrides: Partial<SessionRequest> = {},
 ): Promise<AgentSession> {
   const command = `'${await installCodex()}' app-server`;
-  const settings = makeSettings({ codex: { command, turnSandboxPolicy: policy, ...codex } });
+  const base = makeSettings({ codex: { command, turnSandboxPolicy: policy, process: mode, ...codex } });
+  // Where a shared process is started.
+  const settings = { ...base, workspace: { ...base.workspace, root: dir.path } };
   return backend.open(sessionRequest(recorder, { settings, workspacePath: work, ...overrides }));
 }
 
@@ -127,7 +130,11 @@ describe("a failure of the model's server becomes", () => {
   });
 });
 
-describe("a session", () => {
+describe.each(["per_run", "shared"] as const)("a session, codex.process: %s,", (process) => {
+  beforeEach(() => {
+    mode = process;
+  });
+
   test("answers parallel tool calls, each once, with what the tool says", async () => {
     const tools = [{ name: "board", description: "the board", inputSchema: { type: "object" } }];
     const items = [1, 2, 3].map((n) => ({ kind: "call" as const, name: "board", arguments: { n } }));

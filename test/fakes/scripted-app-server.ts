@@ -31,8 +31,8 @@ export function refusal(message: string, code = -32_600): Answer {
 }
 
 /**
- * One per test; the newest process that the host spawned is the one that is spoken through. By default it greets, starts threads, and
- * starts turns without ever ending them.
+ * One per test. Answers go to the process that was asked, everything else to the newest one that the host spawned. By default it
+ * greets, starts threads, and starts turns without ever ending them.
  */
 export class ScriptedAppServer {
   readonly received: Message[] = [];
@@ -52,6 +52,7 @@ export class ScriptedAppServer {
   #process = newProcess();
   #turns = 0;
   #asked = 0;
+  #ended = 0;
   readonly #queued: (() => void)[] = [];
 
   readonly host: Host = {
@@ -64,6 +65,11 @@ export class ScriptedAppServer {
     reap: () => Promise.resolve(0),
     reapAll: () => Promise.resolve(0),
   };
+
+  /** How many of the spawned processes have not ended. */
+  get running(): number {
+    return this.spawned.length - this.#ended;
+  }
 
   /** Replaces the answer to a method. */
   on(method: string, handler: Handler): this {
@@ -155,8 +161,9 @@ export class ScriptedAppServer {
     process.stdin.setEncoding("utf8").on("data", (text: string) => {
       const lines = (rest + text).split("\n");
       rest = lines.pop() ?? "";
-      for (const line of lines) this.#take(JSON.parse(line) as Message);
+      for (const line of lines) this.#take(JSON.parse(line) as Message, process.stdout);
     });
+    void process.end.promise.then(() => (this.#ended += 1));
     const pid = 1000 + this.spawned.length;
     const identity = { pid, processGroup: pid, startTime: "1", marker: request.marker };
     request.record?.(identity);
@@ -174,12 +181,12 @@ export class ScriptedAppServer {
     };
   }
 
-  #take(message: Message): void {
+  #take(message: Message, asker: PassThrough): void {
     this.received.push(message);
     if (message.method === undefined || message.id === undefined) return;
     const handler = this.#handlers.get(message.method);
     const answer = handler?.(message.params ?? {}, this) ?? refusal(`unknown variant \`${message.method}\``);
-    if (answer !== "silence") this.raw(`${JSON.stringify({ id: message.id, ...answer })}\n`);
+    if (answer !== "silence") asker.write(`${JSON.stringify({ id: message.id, ...answer })}\n`);
     for (const then of this.#queued.splice(0)) then();
   }
 }

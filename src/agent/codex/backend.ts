@@ -1,21 +1,28 @@
-/** The app-server backend: one process per session. */
+/** The app-server backend: a process for each session, or one that many share. */
+import type { Log } from "../../lib/log.ts";
 import { SessionStartError, type AgentBackend, type AgentSession, type SessionRequest } from "../port.ts";
 import { checkAgent } from "./check.ts";
-import { CodexSession, type SessionDeps } from "./session.ts";
+import { launch, type LaunchDeps, type LaunchRequest } from "./launch.ts";
+import { CodexSession, type Started } from "./session.ts";
+import { SharedProcesses } from "./shared-processes.ts";
 import { VersionWatch } from "./versions.ts";
 
+export interface CodexBackendDeps extends LaunchDeps {
+  readonly log: Log;
+}
+
 /** Sessions of `codex app-server`, or of any program that speaks its protocol. */
-export function createCodexBackend(deps: SessionDeps): AgentBackend {
+export function createCodexBackend(deps: CodexBackendDeps): AgentBackend {
   const sessions = new Set<CodexSession>();
   const versions = new VersionWatch(deps.log);
-  let warnedOfShared = false;
+  const shared = new SharedProcesses(deps);
+
+  function start(request: LaunchRequest): Promise<Started> {
+    return request.settings.codex.process === "shared" ? shared.join(request) : launch(deps, request);
+  }
 
   async function open(request: SessionRequest): Promise<AgentSession> {
-    if (request.settings.codex.process === "shared" && !warnedOfShared) {
-      warnedOfShared = true;
-      deps.log.warn("codex.process: shared is not available; every run has a process of its own");
-    }
-    const session = new CodexSession(deps, request, () => sessions.delete(session));
+    const session = new CodexSession({ ...deps, start }, request, () => sessions.delete(session));
     sessions.add(session);
     try {
       await session.open();
@@ -39,7 +46,7 @@ export function createCodexBackend(deps: SessionDeps): AgentBackend {
       return found;
     },
     async close() {
-      await Promise.all([...sessions].map((session) => session.close()));
+      await Promise.all([...[...sessions].map((session) => session.close()), shared.close()]);
     },
   };
 }

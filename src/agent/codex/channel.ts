@@ -276,6 +276,9 @@ export class Channel<Method extends string = RequestMethod> {
   }
 }
 
+/** What a session needs of a channel, whether it is the session's own or shared with others. */
+export type SessionChannel = Pick<Channel, "request" | "close" | "closed" | "whenClosed" | "counts">;
+
 function lineOf(message: unknown): string {
   return `${JSON.stringify(message)}\n`;
 }

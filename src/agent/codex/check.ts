@@ -3,7 +3,7 @@ import { errorMessage } from "../../domain/errors.ts";
 import type { AgentCheck, CheckRequest } from "../port.ts";
 import type { Channel } from "./channel.ts";
 import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
-import { approvalPolicy, turnSandboxPolicy } from "./policy.ts";
+import { approvalPolicy, needsExperimentalApi, turnSandboxPolicy } from "./policy.ts";
 import { asObject, booleanAt, bounded, numberAt, objectAt, stringAt } from "./reading.ts";
 import { RpcError, unknownMethod } from "./wire.ts";
 
@@ -19,7 +19,7 @@ export async function checkAgent(deps: LaunchDeps, request: CheckRequest): Promi
     cwd,
     runMarker,
     signal,
-    toolCount: 0,
+    experimentalApi: needsExperimentalApi(settings, 0),
     connected: () => {},
     spawned: (identity) => request.spawned(identity),
     handlers: {

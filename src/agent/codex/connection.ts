@@ -2,7 +2,7 @@
 import { AppError } from "../../domain/errors.ts";
 import type { AgentProcess, Host, ProcessExit, SpawnRequest } from "../../host/port.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { Channel, type ChannelOptions } from "./channel.ts";
+import { Channel, type ChannelOptions, type SessionChannel } from "./channel.ts";
 import { tailOf } from "./reading.ts";
 
 /** Output may still be in the pipe when the process has ended; somebody else may also hold the pipe open for ever. */
@@ -16,13 +16,18 @@ export interface ConnectionRequest {
   readonly handlers: Omit<ChannelOptions, "write" | "clock">;
 }
 
-export interface Connection {
+/** What one session works through: a process of its own, or its part of a shared one. */
+export interface SessionConnection {
+  readonly channel: SessionChannel;
+  /** Closes the channel and resolves when nothing that works for the session is left. Safe to call again. */
+  stop(): Promise<void>;
+}
+
+export interface Connection extends SessionConnection {
   readonly channel: Channel;
   readonly process: AgentProcess;
   /** Resolves with the exit once the channel is closed because of it. Never rejects. */
   readonly ended: Promise<ProcessExit>;
-  /** Closes the channel and resolves when nothing of the process tree is left. Safe to call again. */
-  stop(): Promise<void>;
 }
 
 /** Starts the process. Rejects as Host.spawn does. */

@@ -254,7 +254,8 @@ describe("refusals with a meaning of their own", () => {
   it.each([
     ["no rollout found for thread id 01a2", "no_rollout"],
     ["thread 01a2 already has an active writer", "active_writer"],
-    ["session is archived", "other"],
+    ["session 01a2 is archived. Run `codex unarchive 01a2` to unarchive it first.", "archived"],
+    ["thread 01a2 is of another kind", "other"],
   ] as const)("resuming: %s", (text, refusal) => {
     expect(resumeRefusal(new RpcError(-32600, text))).toBe(refusal);
   });

@@ -143,9 +143,10 @@ export function isStartRace(error: unknown): boolean {
   return isAppError(error, "port_exit") && /database is locked|SQLITE_BUSY/i.test(stringAt(error.data, "stderr") ?? "");
 }
 
-/** Why a thread can't be resumed: nothing stored, somebody else has it, or any other reason. */
-export function resumeRefusal(error: RpcError): "no_rollout" | "active_writer" | "other" {
+/** Why a thread can't be resumed: nothing stored, in the archive, somebody else has it, or any other reason. */
+export function resumeRefusal(error: RpcError): "no_rollout" | "archived" | "active_writer" | "other" {
   if (/no rollout found/i.test(error.message)) return "no_rollout";
+  if (/is archived/i.test(error.message)) return "archived";
   return /already has an active writer/i.test(error.message) ? "active_writer" : "other";
 }
 

@@ -5,11 +5,10 @@ import type { Host, ProcessIdentity } from "../../host/port.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { SessionStartError } from "../port.ts";
 import type { ChannelOptions } from "./channel.ts";
-import { connect, type Connection } from "./connection.ts";
+import { connect, type Connection, type SessionConnection } from "./connection.ts";
 import { agentEnvironment, type DaemonEnv } from "./environment.ts";
 import { failureOfLaunch, isStartRace } from "./failures.ts";
 import { shakeHands, type Greeting } from "./handshake.ts";
-import { needsExperimentalApi } from "./policy.ts";
 
 /** Processes that start at once on one home may lose a race; it is over by the next try. */
 const START_TRIES = 3;
@@ -27,11 +26,12 @@ export interface LaunchRequest {
   readonly settings: Settings;
   readonly cwd: string;
   readonly runMarker: string;
-  readonly toolCount: number;
+  /** Ask for the experimental part of the protocol. */
+  readonly experimentalApi: boolean;
   readonly handlers: Omit<ChannelOptions, "write" | "clock">;
   readonly signal: AbortSignal;
   /** A connection was made and nothing was said on it yet. Called again when a start is tried again. */
-  connected(connection: Connection): void;
+  connected(connection: SessionConnection): void;
   /** The process is on record when this returns; its command begins after that. */
   spawned(identity: ProcessIdentity): void;
 }
@@ -54,7 +54,7 @@ export async function launch(deps: LaunchDeps, request: LaunchRequest): Promise<
 }
 
 async function greet({ host, clock, daemonEnv, clientVersion }: LaunchDeps, request: LaunchRequest): Promise<Launched> {
-  const { settings, cwd, runMarker, signal, toolCount, handlers } = request;
+  const { settings, cwd, runMarker, signal, experimentalApi, handlers } = request;
   if (signal.aborted) throw startCancelled();
   const env = agentEnvironment({ daemonEnv, settings, runMarker });
   const { spawned: record } = request;
@@ -66,7 +66,7 @@ async function greet({ host, clock, daemonEnv, clientVersion }: LaunchDeps, requ
     const greeting = await shakeHands({
       channel: connection.channel,
       clientVersion,
-      experimentalApi: needsExperimentalApi(settings, toolCount),
+      experimentalApi,
       deadlineMs: settings.codex.startTimeoutMs,
     });
     return { connection, ...greeting };
@@ -77,13 +77,14 @@ async function greet({ host, clock, daemonEnv, clientVersion }: LaunchDeps, requ
 }
 
 /** While it is held, an abort fails whatever is waited for on this connection. */
-export function closeOnAbort({ channel }: Connection, signal: AbortSignal): Disposable {
+export function closeOnAbort({ channel }: SessionConnection, signal: AbortSignal): Disposable {
   const close = (): void => channel.close(startCancelled());
   if (signal.aborted) close();
   signal.addEventListener("abort", close, { once: true });
   return { [Symbol.dispose]: () => signal.removeEventListener("abort", close) };
 }
 
-function startCancelled(): AppError {
+/** What a start that is given up fails with. */
+export function startCancelled(): AppError {
   return new AppError("turn_cancelled", "the start of the agent was cancelled");
 }

@@ -212,9 +212,14 @@ export const MANIFEST = {
     "turn/interrupt": { params: { threadId: "string", turnId: "string" } },
     "thread/compact/start": { params: { threadId: "string" } },
     "thread/backgroundTerminals/clean": { params: { threadId: "string" } },
+    "thread/archive": { params: { threadId: "string" } },
+    "thread/unarchive": { params: { threadId: "string" } },
     "thread/read": {
       params: { includeTurns: "boolean", threadId: "string" },
-      result: { "thread.status.type": ["active", "idle", "notLoaded", "systemError"] },
+      result: {
+        "thread.parentThreadId": "string",
+        "thread.status.type": ["active", "idle", "notLoaded", "systemError"],
+      },
     },
     "thread/turns/list": {
       params: {

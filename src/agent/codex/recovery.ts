@@ -1,10 +1,10 @@
 /** Asks the server how a turn stands when its terminal event didn't come (openai/codex#35810 and others). */
-import type { Channel } from "./channel.ts";
+import type { SessionChannel } from "./channel.ts";
 import { readTurn, type TurnView } from "./notices.ts";
 import { arrayAt, objectAt, stringAt } from "./reading.ts";
 
 export interface RecoveryQuestion {
-  readonly channel: Channel;
+  readonly channel: SessionChannel;
   readonly threadId: string;
   readonly turnId: string;
   /** Whether the turn was told as started: before that its thread is idle too. */

@@ -1,20 +1,20 @@
-/** One app-server process with one thread: opened, worked with turn by turn, closed. */
+/** One thread of an app-server: opened, worked with turn by turn, closed. */
 import type { AgentEventBody } from "../../domain/events.ts";
 import type { QuestionAnswer } from "../../domain/inbox.ts";
 import type { Log } from "../../lib/log.ts";
 import { SessionStartError, type AgentSession, type SessionRequest, type TurnEnd, type TurnRequest } from "../port.ts";
 import type { ThreadBinding } from "../thread-binding.ts";
 import { readAgentsMd } from "./agents-md.ts";
-import type { Channel, ChannelOptions } from "./channel.ts";
-import type { Connection } from "./connection.ts";
+import type { ChannelOptions, SessionChannel } from "./channel.ts";
+import type { SessionConnection } from "./connection.ts";
 import { failureOfRequest } from "./failures.ts";
 import { writableGitDirs } from "./git-dirs.ts";
 import type { Greeting } from "./handshake.ts";
 import { OpenWork } from "./items.ts";
 import { makeOwnTemp, removeOwnTemp } from "./own-temp.ts";
-import { closeOnAbort, launch, type LaunchDeps } from "./launch.ts";
+import { closeOnAbort, type LaunchDeps, type LaunchRequest } from "./launch.ts";
 import { bindingOf, overridesOf, type TurnOverrides } from "./overrides.ts";
-import { turnSandboxPolicy, usesGitDirs, wouldTrust } from "./policy.ts";
+import { needsExperimentalApi, turnSandboxPolicy, usesGitDirs, wouldTrust } from "./policy.ts";
 import { Projector } from "./projector.ts";
 import { Questions } from "./questions.ts";
 import { RateLimits } from "./rate-limits.ts";
@@ -30,11 +30,18 @@ const MAX_MALFORMED_EVENTS = 20;
 
 export interface SessionDeps extends LaunchDeps {
   readonly log: Log;
+  /** Gets the session its connection, of its own or shared. Rejects with SessionStartError; by then nothing of the session is left. */
+  start(request: LaunchRequest): Promise<Started>;
+}
+
+/** A connection that was greeted. */
+export interface Started extends Greeting {
+  readonly connection: SessionConnection;
 }
 
 /** What a session works with once it has a connection. */
 interface Live {
-  readonly connection: Connection;
+  readonly connection: SessionConnection;
   readonly turns: Turns;
   readonly router: Router;
 }
@@ -107,11 +114,11 @@ export class CodexSession implements AgentSession {
   /** Starts the agent and gets the thread. Rejects with SessionStartError; by then the process tree is gone. */
   async open(): Promise<void> {
     const { settings, workspacePath, runMarker, tools, signal, listener } = this.#request;
-    const { connection, version, home } = await launch(this.#deps, {
+    const { connection, version, home } = await this.#deps.start({
       settings,
       cwd: workspacePath,
       runMarker,
-      toolCount: tools.length,
+      experimentalApi: needsExperimentalApi(settings, tools.length),
       signal,
       handlers: this.#handlers(),
       connected: (made) => this.#attach(made),
@@ -139,7 +146,7 @@ export class CodexSession implements AgentSession {
     };
   }
 
-  #attach(connection: Connection): void {
+  #attach(connection: SessionConnection): void {
     const { clock, log } = this.#deps;
     const { listener, settings } = this.#request;
     const { channel } = connection;
@@ -167,7 +174,7 @@ export class CodexSession implements AgentSession {
     void this.#follow(channel, turns);
   }
 
-  async #follow(channel: Channel, turns: Turns): Promise<void> {
+  async #follow(channel: SessionChannel, turns: Turns): Promise<void> {
     turns.connectionLost(await channel.whenClosed);
     this.#questions.closeAll("gone");
   }

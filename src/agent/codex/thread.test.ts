@@ -71,6 +71,25 @@ describe("resuming", () => {
     expect(warned).toContainEqual(expect.objectContaining({ thread_id: "old", reason: replaced }));
   });
 
+  it("takes a thread back that a killed process left in the archive", async () => {
+    const my = codexBench();
+    my.server
+      .onEach("thread/resume", [
+        () => refusal("session old is archived."),
+        () => ({ result: { thread: { id: "old" } } }),
+      ])
+      .on("thread/unarchive", () => ({ result: {} }));
+    expect(await my.open({ threadId: "old" })).toMatchObject({ threadId: "old", resumed: true });
+    expect(my.server.calls("thread/unarchive")).toEqual([{ threadId: "old" }]);
+  });
+
+  it("leaves a thread that can't be taken back from the archive", async () => {
+    const my = codexBench();
+    my.server.on("thread/resume", () => refusal("session old is archived."));
+    my.server.on("thread/unarchive", () => refusal("no archived rollout found for thread id old"));
+    expect(await my.open({ threadId: "old" })).toMatchObject({ resumed: false, replaced: "session old is archived." });
+  });
+
   it("takes the old total that comes with the answer for the thread's own", async () => {
     const my = codexBench();
     const usage = { tokenUsage: { total: { inputTokens: 70, outputTokens: 7 } } };

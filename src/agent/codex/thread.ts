@@ -4,7 +4,7 @@ import type { Log } from "../../lib/log.ts";
 import { AppError } from "../../domain/errors.ts";
 import type { SessionRequest } from "../port.ts";
 import { misfit, toolsKey } from "../thread-binding.ts";
-import type { Channel } from "./channel.ts";
+import type { SessionChannel } from "./channel.ts";
 import { resumeRefusal } from "./failures.ts";
 import { objectAt, stringAt } from "./reading.ts";
 import { threadResumeParams, threadStartParams } from "./thread-params.ts";
@@ -16,7 +16,7 @@ const WRITER_RETRY_MS = [250, 500, 1000] as const;
 const DEFAULT_PROVIDER = "openai";
 
 export interface ThreadDeps {
-  readonly channel: Channel;
+  readonly channel: SessionChannel;
   readonly clock: Clock;
   readonly log: Log;
   /** Where this agent keeps its threads; null when it didn't say. */
@@ -94,12 +94,30 @@ async function resume(deps: ThreadDeps, request: SessionRequest, threadId: strin
       return { kind: "resumed", thread: await threadRequest(deps, request, { method: "thread/resume", params }) };
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
+      const refusal = resumeRefusal(error);
+      if (refusal === "archived" && tries === 0 && (await isTakenBack(deps, request, threadId))) continue;
       const waitMs = WRITER_RETRY_MS[tries];
-      if (resumeRefusal(error) !== "active_writer" || waitMs === undefined) return { kind: "left", why: error.message };
+      if (refusal !== "active_writer" || waitMs === undefined) return { kind: "left", why: error.message };
       // A process of an earlier run that outlived its end holds the thread; anybody else's is not ours to end.
       if (tries === 0) await request.endEarlier?.();
       await deps.clock.sleep(waitMs);
     }
+  }
+}
+
+/** A shared process that was killed between the two halves of letting a thread go leaves it in the archive. */
+async function isTakenBack(
+  { channel, log }: ThreadDeps,
+  { settings }: SessionRequest,
+  threadId: string,
+): Promise<boolean> {
+  try {
+    await channel.request("thread/unarchive", { threadId }, settings.codex.readTimeoutMs);
+    return true;
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    log.debug({ thread_id: threadId, err: error }, "the thread was not taken back from the archive");
+    return false;
   }
 }
 

@@ -6,7 +6,7 @@ import type { Settings } from "../../domain/settings.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Log } from "../../lib/log.ts";
 import type { TurnEnd } from "../port.ts";
-import type { Channel } from "./channel.ts";
+import type { SessionChannel } from "./channel.ts";
 import { failureOfEnd, failureOfRequest, failureOfTurn, isNoActiveTurn } from "./failures.ts";
 import { interruptAndClean } from "./interrupt.ts";
 import type { RequestMethod } from "./manifest.ts";
@@ -25,7 +25,7 @@ const QUIET_MIN_MS = 5000;
 const MAX_REMEMBERED_TURNS = 64;
 
 export interface TurnsDeps {
-  readonly channel: Channel;
+  readonly channel: SessionChannel;
   readonly clock: Clock;
   readonly log: Log;
   readonly settings: Settings;
