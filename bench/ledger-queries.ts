@@ -34,11 +34,13 @@ export function fillLedger(path: string): void {
       SELECT 'run-' || n.x, m.x + 1, 'i', 't-' || n.x, 'u-' || m.x, 'completed', 1, 1, 2 FROM n, m WHERE m.x < ${TURNS_PER_RUN};
     INSERT INTO token_usage (run_id, turn, thread_id, day, issue_id, input, cached_input, output, reasoning)
       SELECT run_id, turn, thread_id, '2026-01-01', 'id-1', 10, 5, 2, 1 FROM turns;
-    INSERT INTO events (id, run_id, issue_id, at, event, message)
-      SELECT n.x * ${EVENTS_PER_RUN} + m.x + 1, 'run-' || n.x, 'id-' || (n.x % ${ISSUES}), ${now}, 'command', printf('%.80c', 'x')
+    INSERT INTO event_runs SELECT x + 1, 'run-' || x, 'id-' || (x % ${ISSUES}) FROM n;
+    INSERT INTO event_turns SELECT n.x * ${TURNS_PER_RUN} + m.x + 1, 't-' || n.x, 'u-' || m.x FROM n, m WHERE m.x < ${TURNS_PER_RUN};
+    INSERT INTO events
+      SELECT n.x * ${EVENTS_PER_RUN} + m.x + 1, n.x + 1, ${now}, iif(m.x < ${ITEMS_PER_RUN}, 'message', 'command'), printf('%.80c', 'x'),
+        iif(m.x < ${ITEMS_PER_RUN}, n.x * ${TURNS_PER_RUN} + m.x % ${TURNS_PER_RUN} + 1, NULL), iif(m.x < ${ITEMS_PER_RUN}, 'i-' || m.x, NULL),
+        iif(m.x < ${ITEMS_PER_RUN}, json_object('text', printf('%.1500c', 'x')), NULL)
       FROM n, m ORDER BY 1;
-    INSERT INTO items SELECT id, run_id, issue_id, 't-' || run_id, 'u-' || (id % ${TURNS_PER_RUN}), 'i-' || id, 'message', at,
-        json_object('text', printf('%.1500c', 'x')) FROM events WHERE id % ${EVENTS_PER_RUN} < ${ITEMS_PER_RUN};
     COMMIT;`);
   db.close();
 }
@@ -65,6 +67,7 @@ function pages(reader: LedgerReader): Readonly<Record<string, () => unknown>> {
     "events of an issue": () => reader.events({ issue: "id-7" }),
     "all events after a number": () => reader.events({ after: (RUNS * EVENTS_PER_RUN) / 2 }),
     "recent events of an issue": () => reader.recentEvents(issueId("id-7")),
+    questions: () => reader.questions(),
     issues: () => reader.issues(),
     "days, a month": () => reader.days(30),
     "days, a year": () => reader.days(365),

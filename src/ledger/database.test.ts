@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { describe, expect, test } from "vitest";
 
-import { issueId } from "../domain/ids.ts";
+import { issueId, runId } from "../domain/ids.ts";
 import { changeOf, ended, makeLedgerPlace, started, type LedgerPlace } from "../../test/support/ledger.ts";
 
 const MIGRATIONS_DIR = join(import.meta.dirname, "..", "..", "migrations");
@@ -171,6 +171,50 @@ describe("an older schema", () => {
     const tokens = { input: 10, cachedInput: 4, output: 2, reasoning: 1 };
     expect(ledger.tokensOfIssue(issueId("id-A-1"))).toEqual([{ model: null, tokens }]);
     expect(existsSync(`${place.path}.v${version}.backup`)).toBe(true);
+  });
+
+  test("3 keeps its events and items under their numbers, items that had outlived their event too", async () => {
+    await using place = await makeLedgerPlace();
+    mkdirSync(dirname(place.path));
+    const old = new Database(place.path);
+    old.pragma("application_id = 1400466800");
+    for (const name of MIGRATIONS.slice(0, 3)) old.exec(readFileSync(join(MIGRATIONS_DIR, name), "utf8"));
+    old.pragma("user_version = 3");
+    // What is older than three months goes.
+    const at = place.clock.now();
+    old.exec(`
+      INSERT INTO ledger (one, id, created_at) VALUES (1, 'the-ledger', 1);
+      INSERT INTO runs (run_id, issue_id, issue_identifier, started_at) VALUES ('b', 'id-A-1', 'A-1', ${at}), ('a', 'id-A-1', 'A-1', ${at});
+      INSERT INTO events (id, run_id, issue_id, at, event, message)
+        VALUES (12, 'b', 'id-A-1', ${at}, 'message', 'hello'), (13, 'b', 'id-A-1', ${at}, 'turn_completed', NULL), (14, 'a', 'id-A-1', ${at}, 'plan', 'go');
+      INSERT INTO items (id, run_id, issue_id, thread_id, turn_id, item_id, kind, at, data)
+        VALUES (11, 'b', 'id-A-1', '', '', 'q', 'question', ${at}, '{"kind":"question","summary":"Which?","subject":null,"deadline_at":null}'),
+          (12, 'b', 'id-A-1', 't', 'u', 'm', 'message', ${at}, '{"text":"hello there"}');`);
+    old.close();
+    const ledger = place.open();
+    const reader = place.reader();
+    const told = reader
+      .events({ issue: "id-A-1" })
+      .map(({ sequence, run_id, event, message, item }) => [
+        sequence,
+        run_id,
+        event,
+        message,
+        item?.kind,
+        item?.item_id,
+      ]);
+    expect(told).toEqual([
+      [11, "b", "question_asked", null, "question", "q"],
+      [12, "b", "message", "hello", "message", "m"],
+      [13, "b", "turn_completed", null, undefined, undefined],
+      [14, "a", "plan", "go", undefined, undefined],
+    ]);
+    expect(reader.questions()).toMatchObject([{ sequence: 11, id: "q", summary: "Which?", run_id: "b" }]);
+    const again = { threadId: "t", turnId: "u", itemId: "m", kind: "message", data: { text: "hello there" } } as const;
+    const fact = { runId: runId("a"), issueId: issueId("id-A-1"), at, event: "message", message: "hello" };
+    ledger.appendEvent({ ...fact, item: again });
+    ledger.flush();
+    expect(reader.events({ run: "a" }).map(({ sequence }) => sequence)).toEqual([14]);
   });
 
   test("that can't be upgraded stays as it was", async () => {

@@ -34,8 +34,10 @@ export function prepareEarlierWork(db: Connection): (issueId: IssueId) => Earlie
   );
   const messages = db
     .prepare<[string], string>(
-      `SELECT json_extract(i.data, '$.text') FROM items AS i JOIN runs AS r USING (run_id)
-       WHERE i.issue_id = ? AND i.kind = 'message' AND r.ended_at IS NOT NULL ORDER BY i.id DESC LIMIT ${MESSAGES}`,
+      `SELECT json_extract(e.data, '$.text')
+       FROM event_runs AS n CROSS JOIN runs AS r ON r.run_id = n.run_id CROSS JOIN events AS e ON e.run = n.number
+       WHERE n.issue_id = ? AND e.event = 'message' AND e.data IS NOT NULL AND r.ended_at IS NOT NULL
+       ORDER BY n.number DESC, e.id DESC LIMIT ${MESSAGES}`,
     )
     .pluck();
   const tools = db.prepare<[string], { name: string; calls: number; failed: number }>(

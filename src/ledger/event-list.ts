@@ -50,7 +50,6 @@ interface EventRow {
   readonly thread_id: string | null;
   readonly turn_id: string | null;
   readonly item_id: string | null;
-  readonly kind: string | null;
   readonly data: string | null;
 }
 
@@ -61,7 +60,13 @@ export function listEvents(db: Connection, query: EventsQuery): readonly EventEn
   return query.after === undefined ? rows.toReversed() : rows;
 }
 
-/** The statement of a page and its values: only the filters that are asked for, so that each finds its index. */
+const COLUMNS = `
+  SELECT e.id, r.run_id, r.issue_id, e.at, e.event, e.message, t.thread_id, t.turn_id, e.item_id, e.data`;
+
+/**
+ * The statement of a page and its values: only the filters that are asked for, so that each finds its index. CROSS JOIN has SQLite read
+ * the runs first, in the order of the page: that of (run, id) is that of the ids alone where all runs are of one issue.
+ */
 export function eventsStatement({ run, issue, after, before, limit }: EventsQuery): {
   readonly sql: string;
   readonly values: Readonly<Record<string, string | number>>;
@@ -75,16 +80,18 @@ export function eventsStatement({ run, issue, after, before, limit }: EventsQuer
     where.push(condition);
     values[name] = value;
   };
-  filter("e.run_id = @run", "run", run);
-  // A run has one issue: with both, the run's index alone is used.
-  filter("e.issue_id = @issue", "issue", run === undefined ? issue : undefined);
+  filter("r.run_id = @run", "run", run);
+  // A run has one issue: with both, the run alone is looked for.
+  filter("r.issue_id = @issue", "issue", run === undefined ? issue : undefined);
+  const isOfAll = where.length === 0;
   filter("e.id > @after", "after", after);
   filter("e.id < @before", "before", before);
-  const filters = where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`;
-  const sql = `
-    SELECT e.id, e.run_id, e.issue_id, e.at, e.event, e.message, i.thread_id, i.turn_id, i.item_id, i.kind, i.data
-    FROM events AS e LEFT JOIN items AS i ON i.id = e.id
-    ${filters} ORDER BY e.id ${after === undefined ? "DESC" : "ASC"} LIMIT @limit`;
+  const direction = after === undefined ? "DESC" : "ASC";
+  const sql = `${COLUMNS}
+    FROM ${isOfAll ? "events AS e CROSS JOIN event_runs AS r" : "event_runs AS r CROSS JOIN events AS e"} ON r.number = e.run
+      LEFT JOIN event_turns AS t ON t.number = e.turn
+    ${where.length === 0 ? "" : `WHERE ${where.join(" AND ")}`}
+    ORDER BY ${isOfAll ? "" : `r.number ${direction}, `}e.id ${direction} LIMIT @limit`;
   return { sql, values };
 }
 
@@ -93,13 +100,25 @@ function toJson(row: EventRow): EventEntryJson {
   return { sequence: id, run_id, issue_id, at: new Date(at).toISOString(), event, message, item: itemOf(row) };
 }
 
-function itemOf({ id, thread_id, turn_id, item_id, kind, data }: EventRow): ItemJson | null {
-  if (thread_id === null || item_id === null || kind === null || data === null) return null;
+function itemOf({ id, event, thread_id, turn_id, item_id, data }: EventRow): ItemJson | null {
+  if (thread_id === null || item_id === null || data === null) return null;
   return {
     thread_id: thread_id === "" ? null : thread_id,
     turn_id: turn_id === "" ? null : turn_id,
     item_id,
-    kind,
-    data: parseRow(jsonSchema, { table: "items", key: String(id), data }),
+    kind: kindOf(event),
+    data: parseRow(jsonSchema, { table: "events", key: String(id), data }),
   };
+}
+
+/** An item is called as its event is, questions apart. */
+function kindOf(event: string): string {
+  switch (event) {
+    case "question_asked":
+      return "question";
+    case "question_answered":
+      return "answer";
+    default:
+      return event;
+  }
 }

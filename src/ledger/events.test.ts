@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 
 import { changeOf, makeLedgerPlace, started } from "../../test/support/ledger.ts";
 import { issueId, runId } from "../domain/ids.ts";
-import { EVENTS_PER_RUN } from "./events.ts";
+import { EVENTS_PER_RUN } from "./event-table.ts";
 import type { EventRow, Ledger } from "./port.ts";
 
 const ISSUE = issueId("id-A-1");

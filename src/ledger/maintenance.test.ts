@@ -102,7 +102,7 @@ describe("check", () => {
 });
 
 describe("old details", () => {
-  const DETAILS = ["events", "items", "turns", "tool_calls", "processes", "token_marks"] as const;
+  const DETAILS = ["events", "event_turns", "turns", "tool_calls", "processes", "token_marks"] as const;
 
   test("go, beside a running daemon too; runs, their turn counts and every token stay", async () => {
     await using place = await makeLedgerPlace();
@@ -116,7 +116,6 @@ describe("old details", () => {
     const before = { totals: ledger.totals(), runs: place.reader().runs() };
     expect(pruneLedger(place.path, day)).toEqual({
       events: 2,
-      items: 2,
       turns: 1,
       tool_calls: 1,
       processes: 1,

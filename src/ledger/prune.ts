@@ -4,17 +4,14 @@ import type { Writer } from "./writer.ts";
 
 /** Details of runs are looked at while they are news; after three months a run's row says what is left to say. */
 export const DETAILS_KEPT_MS = 90 * 24 * 60 * 60 * 1000;
-/** About 100 MB of events at most, whatever their age. */
-const MAX_EVENTS = 400_000;
-/** The full items are larger: about 150 MB as they come. */
-const MAX_ITEMS = 100_000;
+/** About 250 MB of events with their items at most, whatever their age. */
+const MAX_EVENTS = 200_000;
 /** Rows per transaction: the daemon must not wait long for a clean-up. */
 const BATCH_ROWS = 2000;
 
 /** Rows that went, by table. */
 export interface Pruned {
   readonly events: number;
-  readonly items: number;
   readonly turns: number;
   readonly tool_calls: number;
   readonly processes: number;
@@ -24,18 +21,20 @@ export interface Pruned {
 /** Ended long ago; a run that goes on keeps everything. */
 const OLD_RUNS = "SELECT run_id FROM runs WHERE ended_at < @before";
 
-/** Events and items get ids in the order in which they came, so the oldest stand first. */
-function oldest(table: "events" | "items"): string {
-  return `
-    DELETE FROM ${table} WHERE id IN (
-      SELECT id FROM (SELECT id, at FROM ${table} ORDER BY id LIMIT ${BATCH_ROWS}) WHERE at < @before)`;
-}
+/** Events get ids in the order in which they came, so the oldest stand first. */
+const OLD_EVENTS = `
+  DELETE FROM events WHERE id IN (
+    SELECT id FROM (SELECT id, at FROM events ORDER BY id LIMIT ${BATCH_ROWS}) WHERE at < @before)`;
 
-function surplus(table: "events" | "items", most: number): string {
-  return `
-    DELETE FROM ${table} WHERE id IN (
-      SELECT id FROM ${table} ORDER BY id LIMIT min(${BATCH_ROWS}, max(0, (SELECT count(*) FROM ${table}) - ${most})))`;
-}
+const SURPLUS_EVENTS = `
+  DELETE FROM events WHERE id IN (
+    SELECT id FROM events ORDER BY id LIMIT min(${BATCH_ROWS}, max(0, (SELECT count(*) FROM events) - ${MAX_EVENTS})))`;
+
+/** Numbers of turns whose items are gone. */
+const UNUSED_TURNS = `
+  DELETE FROM event_turns WHERE number IN (
+    SELECT number FROM event_turns AS t WHERE NOT EXISTS (SELECT 1 FROM events AS e WHERE e.turn = t.number)
+    LIMIT ${BATCH_ROWS})`;
 
 /** The mark of a thread that can still be resumed is what its next growth is counted over. */
 const OLD_MARKS = `
@@ -61,9 +60,10 @@ export function prune(db: Connection, writer: Writer, before: number): Pruned {
     for (let gone = once(); gone > 0; gone = once()) total += gone;
     return total;
   }
+  const events = sweep(OLD_EVENTS) + sweep(SURPLUS_EVENTS);
+  sweep(UNUSED_TURNS);
   return {
-    events: sweep(oldest("events")) + sweep(surplus("events", MAX_EVENTS)),
-    items: sweep(oldest("items")) + sweep(surplus("items", MAX_ITEMS)),
+    events,
     turns: sweep(oldDetails("turns", "turn")),
     tool_calls: sweep(oldDetails("tool_calls", "call_id")),
     processes: sweep(oldDetails("processes", "pid")),

@@ -61,7 +61,8 @@ export interface LedgerReader {
 function recentEvents(db: Connection, issueId: IssueId, limit: number): readonly EventJson[] {
   const rows = db
     .prepare<[string, number], { at: number; event: string; message: string | null }>(
-      "SELECT at, event, message FROM events WHERE issue_id = ? ORDER BY id DESC LIMIT ?",
+      `SELECT e.at, e.event, e.message FROM event_runs AS r CROSS JOIN events AS e ON e.run = r.number
+       WHERE r.issue_id = ? ORDER BY r.number DESC, e.id DESC LIMIT ?`,
     )
     .all(issueId, limit);
   return rows.toReversed().map(({ at, event, message }) => ({ at: new Date(at).toISOString(), event, message }));

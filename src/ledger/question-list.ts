@@ -41,10 +41,10 @@ interface QuestionRow {
 
 /** An answer may have come in a later run, on another thread. */
 export const QUESTIONS_SQL = `
-  SELECT q.id, q.item_id, q.run_id, q.issue_id, r.issue_identifier, q.at, q.data, a.at AS answered_at
-  FROM items AS q JOIN runs AS r ON r.run_id = q.run_id
-    LEFT JOIN items AS a ON a.thread_id = '' AND a.turn_id = '' AND a.item_id = q.item_id || '.answer'
-  WHERE q.kind = 'question' AND q.id < @before ORDER BY q.id DESC LIMIT @limit`;
+  SELECT q.id, q.item_id, r.run_id, r.issue_id, r.issue_identifier, q.at, q.data, a.at AS answered_at
+  FROM events AS q JOIN event_runs AS n ON n.number = q.run JOIN runs AS r ON r.run_id = n.run_id
+    LEFT JOIN events AS a ON a.turn = q.turn AND a.item_id = q.item_id || '.answer'
+  WHERE q.event = 'question_asked' AND q.turn IS NOT NULL AND q.id < @before ORDER BY q.id DESC LIMIT @limit`;
 
 const questionData = z.object({
   kind: z.string(),
@@ -58,7 +58,7 @@ export function listQuestions(db: Connection, query: QuestionsQuery): readonly Q
   const { before = Number.MAX_SAFE_INTEGER, limit = 100 } = query;
   const rows = db.prepare<[object], QuestionRow>(QUESTIONS_SQL).all({ before, limit });
   return rows.map(({ id, item_id, run_id, issue_id, issue_identifier, at, data, answered_at }) => {
-    const { kind, summary, subject, deadline_at } = parseRow(questionData, { table: "items", key: String(id), data });
+    const { kind, summary, subject, deadline_at } = parseRow(questionData, { table: "events", key: String(id), data });
     return {
       sequence: id,
       id: item_id,

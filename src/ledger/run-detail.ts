@@ -72,8 +72,8 @@ const TURNS = `
   SELECT t.turn, t.thread_id, t.turn_id, t.status, t.error, t.started_at, t.ended_at, count(u.run_id) AS figures,
     COALESCE(SUM(u.input), 0) AS input, COALESCE(SUM(u.cached_input), 0) AS cached_input,
     COALESCE(SUM(u.output), 0) AS output, COALESCE(SUM(u.reasoning), 0) AS reasoning,
-    (SELECT i.data FROM items AS i WHERE i.thread_id = t.thread_id AND i.turn_id = t.turn_id AND i.kind = 'message'
-      ORDER BY i.id DESC LIMIT 1) AS final
+    (SELECT e.data FROM event_turns AS n JOIN events AS e ON e.turn = n.number
+      WHERE n.thread_id = t.thread_id AND n.turn_id = t.turn_id AND e.event = 'message' ORDER BY e.id DESC LIMIT 1) AS final
   FROM turns AS t LEFT JOIN token_usage AS u ON u.run_id = t.run_id AND u.turn = t.turn
   WHERE t.run_id = ? GROUP BY t.turn ORDER BY t.turn`;
 
@@ -84,7 +84,7 @@ function turnsOf(db: Connection, run: string): readonly TurnJson[] {
     started_at: instant(started_at),
     ended_at: instant(ended_at),
     tokens: { input, cached_input, output, reasoning, total: input + output, fresh: figures > 0 },
-    final_message: final === null ? null : parseRow(messageData, { table: "items", key: run, data: final }).text,
+    final_message: final === null ? null : parseRow(messageData, { table: "events", key: run, data: final }).text,
   }));
 }
 

@@ -58,7 +58,7 @@ const SPANS = `
   SELECT r.issue_id, COALESCE(i.identifier, r.issue_identifier) AS identifier, r.started_at, r.ended_at,
     ${TURNS_BEGUN},
     CASE WHEN r.ended_at IS NULL THEN MAX(r.started_at, COALESCE(
-      (SELECT e.at FROM events AS e WHERE e.run_id = r.run_id ORDER BY e.id DESC LIMIT 1), 0)) ELSE 0 END AS last_at
+      (SELECT e.at FROM event_runs AS n JOIN events AS e ON e.run = n.number WHERE n.run_id = r.run_id ORDER BY e.id DESC LIMIT 1), 0)) ELSE 0 END AS last_at
   FROM runs AS r LEFT JOIN issues AS i USING (issue_id)`;
 
 /** In the order of the key's own index. */
