@@ -96,9 +96,9 @@ export const MUTATIONS: readonly Mutation[] = [
     what: "attempts aren't counted",
   },
   {
-    file: "run-end.ts",
-    from: 'if (last.stopping !== null && last.stopping.why !== "operator_stop" && settleOperatorsStop(draft, env, last)) return;',
-    to: "",
+    file: "transitions.ts",
+    from: 'case "operator_release":\n      release(draft, claim.issue, "operator");\n      return true;',
+    to: 'case "operator_release":\n      return false;',
     what: "a released run comes back",
   },
   {
