@@ -10,6 +10,10 @@ const root = new URL("..", import.meta.url).pathname;
 const TESTED_CODEX = "0.171.0";
 /** The default of shutdown.drain_ms. */
 const DRAIN_MS = 30_000;
+/** All of it together; on two idle processors it takes half a minute. Whatever still runs then is killed, and fails. */
+const DEADLINE_MS = 300_000;
+
+const startedAt = performance.now();
 
 const failed: string[] = [];
 const unproved = ["an image built by an engine, and a container under its profiles (no Docker engine is used here)"];
@@ -33,7 +37,12 @@ function run(cwd: string, env: NodeJS.ProcessEnv, command: string, ...args: read
     cwd,
     env,
     encoding: "utf8",
+    // Nobody answers questions here.
+    stdio: ["ignore", "pipe", "pipe"],
     maxBuffer: 64 * 1024 * 1024,
+    // Zero would mean that there is no limit.
+    timeout: Math.max(1, Math.round(startedAt + DEADLINE_MS - performance.now())),
+    killSignal: "SIGKILL",
   });
   const output = [error?.message, stdout, stderr].filter((part) => part !== undefined).join("\n");
   return { status, stdout, stderr, output };
@@ -86,6 +95,20 @@ function checkUnit(dir: string): void {
   unproved.push("the service under a running systemd");
 }
 
+/**
+ * From the cache where it can be. A registry that can't be reached fails at once: by default each package in turn is tried three
+ * times with pauses of up to a minute, which looks like a hang.
+ */
+const INSTALL_OPTIONS = [
+  "--omit=dev",
+  "--no-audit",
+  "--no-fund",
+  "--prefer-offline",
+  "--fetch-retries=1",
+  "--fetch-retry-maxtimeout=1000",
+  "--fetch-timeout=60000",
+];
+
 /** Packs, installs into an empty folder, and works the demo's board from there; PATH has no tool of this checkout but its Node. */
 function checkPackage(dir: string): void {
   const nodeDir = join(process.execPath, "..");
@@ -96,8 +119,11 @@ function checkPackage(dir: string): void {
   };
   // What `npm run` left in the environment is about this checkout; where packages come from is the user's own affair.
   for (const name of Object.keys(env)) if (name.startsWith("npm_")) delete env[name];
-  env["npm_config_cache"] = join(dir, "cache");
+  // What `npm ci` has fetched for this checkout needn't be fetched again.
+  env["npm_config_cache"] = run(root, process.env, "npm", "config", "get", "cache").stdout.trim();
   env["npm_config_userconfig"] = join(homedir(), ".npmrc");
+  // This Node brings certificates of its own: a mirror that the machine trusts has to be trusted all the same.
+  env["NODE_USE_SYSTEM_CA"] = "1";
   const packed = run(root, env, "npm", "pack", "--silent", "--pack-destination", dir);
   report("npm pack", problemsOf(packed));
   const archive = join(dir, packed.stdout.trim().split("\n").at(-1) ?? "");
@@ -106,10 +132,7 @@ function checkPackage(dir: string): void {
   mkdirSync(place);
   // Without a manifest npm would look for one in the folders above.
   writeFileSync(join(place, "package.json"), "{}");
-  report(
-    "npm install in an empty folder",
-    problemsOf(run(place, env, "npm", "install", "--omit=dev", "--no-audit", "--no-fund", archive)),
-  );
+  report("npm install in an empty folder", problemsOf(run(place, env, "npm", "install", ...INSTALL_OPTIONS, archive)));
   const symphony = join(place, "node_modules/.bin/symphony");
   const demo = run(place, env, symphony, "demo", "--json");
   const last = demo.stdout.trim().split("\n").at(-1) ?? "";
