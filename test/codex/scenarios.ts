@@ -238,6 +238,36 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
       await client.close();
     },
   },
+  "a thread that is archived at work, taken back and resumed": {
+    model: [say("done here", USAGE), runCommand("sleep 60", USAGE), say("done here", USAGE)],
+    script: [[spoken], [{ do: "shell", command: "sleep 60", tokens: TOKENS }]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.runTurn(threadId, "first");
+      await client.startTurn(threadId, "second");
+      await client.seen("item/started", (params) => JSON.stringify(params["item"]).includes("sleep 60"));
+      await client.request("thread/archive", { threadId });
+      await expect(client.startTurn(threadId, "too late")).rejects.toThrow(`thread not found: ${threadId}`);
+      await expect(client.thread("thread/resume", { threadId, excludeTurns: true })).rejects.toThrow("is archived");
+      await client.request("thread/unarchive", { threadId });
+      await expect(client.startTurn(threadId, "too early")).rejects.toThrow(`thread not found: ${threadId}`);
+      await client.thread("thread/resume", { threadId, excludeTurns: true, sandbox: "danger-full-access" });
+      await client.runTurn(threadId, "third");
+      await client.request("thread/turns/list", { threadId, limit: 3 });
+      await client.close();
+    },
+  },
+  "a thread that is archived before any turn, and taken back": {
+    model: [say("never asked")],
+    script: [[spoken]],
+    async drive(stage) {
+      const { client, threadId } = await open(stage);
+      await client.request("thread/archive", { threadId });
+      await client.request("thread/unarchive", { threadId });
+      await client.request("thread/loaded/list", {});
+      await client.close();
+    },
+  },
   "a thread resumed in another process": {
     model: [say("done here", USAGE)],
     script: [[spoken]],

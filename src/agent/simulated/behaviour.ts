@@ -63,7 +63,7 @@ function nextRun(home: string, scriptPath: string, ticket: string): number {
   return before;
 }
 
-/** One per process: a process is one run of each thread in it. */
+/** One per process: a process is one run of each thread in it, unless the thread is archived meanwhile. */
 export class Behaviour {
   readonly #home: string;
   readonly #loaded: LoadedScript | null;
@@ -73,6 +73,11 @@ export class Behaviour {
   constructor(home: string, loaded: LoadedScript | null) {
     this.#home = home;
     this.#loaded = loaded;
+  }
+
+  /** The run of a thread is over: when it is taken up again, that is another one. */
+  forget(threadId: string): void {
+    this.#progress.delete(threadId);
   }
 
   /** What a new turn of a thread is about. Called once per turn, before anything of it is done. */

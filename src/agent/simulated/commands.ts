@@ -47,7 +47,10 @@ function killGroup(child: ChildProcess): void {
 
 /** All commands of this process that still run. */
 export class Commands {
-  readonly #running = new Map<ChildProcess, CommandRequest>();
+  readonly #running = new Map<
+    ChildProcess,
+    { readonly request: CommandRequest; readonly ended: Promise<CommandEnd> }
+  >();
 
   run(request: CommandRequest): RunningCommand {
     const startedAt = Date.now();
@@ -57,7 +60,6 @@ export class Commands {
       stdio: ["ignore", "pipe", "pipe"],
       detached: true,
     });
-    this.#running.set(child, request);
     let output = "";
     const take = (text: string): void => {
       output = (output + text).slice(0, MAX_OUTPUT_CHARS);
@@ -65,6 +67,7 @@ export class Commands {
     };
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", take);
     const { promise, resolve } = Promise.withResolvers<CommandEnd>();
+    this.#running.set(child, { request, ended: promise });
     const end = (exitCode: number, more = ""): void => {
       this.#running.delete(child);
       resolve({ exitCode, output: output + more, durationMs: Date.now() - startedAt });
@@ -78,16 +81,19 @@ export class Commands {
 
   /** What `thread/backgroundTerminals/list` shows of one thread's commands. */
   list(threadId: string): readonly Readonly<Record<string, unknown>>[] {
-    const mine = [...this.#running].filter(([, request]) => request.threadId === threadId);
-    return mine.map(([child, { itemId, command, cwd }]) => {
+    const mine = [...this.#running].filter(([, { request }]) => request.threadId === threadId);
+    return mine.map(([child, { request }]) => {
+      const { itemId, command, cwd } = request;
       const unknowns = { osPid: null, cpuPercent: null, rssKb: null };
       return { itemId, processId: String(child.pid), command, cwd, ...unknowns };
     });
   }
 
-  /** Kills what one thread left running. */
-  clean(threadId: string): void {
-    for (const [child, request] of this.#running) if (request.threadId === threadId) killGroup(child);
+  /** Kills what one thread left running. Resolves when all of it has ended. */
+  async clean(threadId: string): Promise<void> {
+    const mine = [...this.#running].filter(([, { request }]) => request.threadId === threadId);
+    for (const [child] of mine) killGroup(child);
+    await Promise.all(mine.map(([, { ended }]) => ended));
   }
 
   killAll(): void {

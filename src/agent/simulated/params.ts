@@ -123,6 +123,17 @@ export function readInput(params: Params): readonly string[] {
   return texts;
 }
 
+const SET = "shell_environment_policy.set.";
+
+/** The variables that `config` sets for a thread's commands, by its dotted keys. */
+export function readCommandVariables(params: Params): Readonly<Record<string, string>> {
+  const { config } = params;
+  const entries = isRecord(config) ? Object.entries(config) : [];
+  return Object.fromEntries(
+    entries.filter(([key]) => key.startsWith(SET)).map(([key, value]) => [key.slice(SET.length), String(value)]),
+  );
+}
+
 /** The names of `dynamicTools`, checked as the real server checks them. */
 export function readToolNames(params: Params, experimental: boolean): readonly string[] {
   const tools = params["dynamicTools"];

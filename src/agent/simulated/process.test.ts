@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Params } from "../../../test/fakes/app-server-client.ts";
 import { isRunning, pidFrom, untilGone } from "../../../test/support/processes.ts";
-import { oneRun, SimulatedBench } from "../../../test/support/simulated-agent.ts";
+import { messages, oneRun, SimulatedBench } from "../../../test/support/simulated-agent.ts";
 
 let bench: SimulatedBench;
 
@@ -38,6 +39,26 @@ describe("processes", () => {
     expect(late["turnId"]).toBe(turn["id"]);
     const end = client.received.findIndex((message) => message.method === "turn/completed");
     expect(client.received.findLastIndex((message) => message.method === "item/completed")).toBeGreaterThan(end);
+  });
+
+  test("an archived thread's turn and commands end; taken back and resumed, it plays the script's next run", async () => {
+    const work = { do: "shell", command: "echo $$ > pid; printenv MARK > mark; exec sleep 60" };
+    const runs = [[work], [{ do: "say", text: "run {{run}}" }]].map((steps) => ({ turns: [{ steps }] }));
+    const client = await bench.launch({ tickets: { "ENG-7": { runs } } });
+    const config = { "shell_environment_policy.set.MARK": "mine" };
+    const threadId = await client.thread("thread/start", { cwd: bench.cwd, config });
+    await client.startTurn(threadId, "one");
+    const pid = await pidFrom(join(bench.cwd, "pid"));
+    await expect.poll(() => readFile(join(bench.cwd, "mark"), "utf8").catch(() => "")).toBe("mine\n");
+    await client.request("thread/archive", { threadId });
+    await untilGone(pid);
+    expect(await client.seen("turn/completed")).toMatchObject({ turn: { status: "interrupted" } });
+    const resume = (): Promise<string> => client.thread("thread/resume", { threadId, excludeTurns: true });
+    await expect(resume()).rejects.toThrow(`session ${threadId} is archived`);
+    await client.request("thread/unarchive", { threadId });
+    await resume();
+    await client.runTurn(threadId, "two");
+    expect(messages(client)).toEqual(["run 2"]);
   });
 
   test("a thread has one writer at a time, and a killed one is replaced", async () => {

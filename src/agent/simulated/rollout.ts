@@ -1,5 +1,5 @@
 /** The file that a thread leaves behind, so that another process can resume it: one JSON line per fact, written at once. */
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { RpcError, type SandboxPolicy } from "./params.ts";
 import type { ThreadUsage } from "./usage.ts";
@@ -92,8 +92,29 @@ export class RolloutStore {
     return join(this.#home, "sessions", `rollout-${threadId}.jsonl`);
   }
 
+  #archived(threadId: string): string {
+    return join(this.#home, "archived_sessions", `rollout-${threadId}.jsonl`);
+  }
+
   exists(threadId: string): boolean {
     return existsSync(this.path(threadId));
+  }
+
+  /** Puts a thread that has a file away, and gives it up. Refuses while another live process writes it. */
+  archive(threadId: string): void {
+    this.acquire(threadId);
+    const to = this.#archived(threadId);
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
+    renameSync(this.path(threadId), to);
+    rmSync(`${this.path(threadId)}.writer`, { force: true });
+    this.#owned.delete(threadId);
+  }
+
+  /** Takes a thread back from the archive. Throws RpcError when it isn't there. */
+  unarchive(threadId: string): void {
+    const from = this.#archived(threadId);
+    if (!existsSync(from)) throw new RpcError(`no archived rollout found for thread id ${threadId}`);
+    renameSync(from, this.path(threadId));
   }
 
   append(threadId: string, fact: Fact): void {
@@ -125,6 +146,9 @@ export class RolloutStore {
 
   /** Reads a thread back. A turn that was cut off is shown as interrupted; a half-written last line is dropped. */
   read(threadId: string): StoredThread {
+    if (existsSync(this.#archived(threadId))) {
+      throw new RpcError(`session ${threadId} is archived. Run \`codex unarchive ${threadId}\` to unarchive it first.`);
+    }
     if (!this.exists(threadId)) throw new RpcError(`no rollout found for thread id ${threadId}`);
     let meta: ThreadMeta | null = null;
     let usage: StoredThread["usage"] = null;

@@ -1,5 +1,6 @@
 /** The app-server's methods, as far as an orchestrator uses them: shapes, order and refusals as measured on 0.171.0. */
 import { Actions } from "./actions.ts";
+import { archiveMethods } from "./archive.ts";
 import { type Behaviour, commandEnvironment } from "./behaviour.ts";
 import type { Commands } from "./commands.ts";
 import { Dispatcher, type Method, type Reply } from "./dispatcher.ts";
@@ -10,6 +11,7 @@ import {
   optionalText,
   type Params,
   readApprovalPolicy,
+  readCommandVariables,
   readInput,
   readSandboxMode,
   readSandboxPolicy,
@@ -70,6 +72,12 @@ export class Server {
       "thread/turns/list": (params) => this.#listTurns(params),
       "thread/loaded/list": () => ({ result: { data: [...this.#threads.keys()], nextCursor: null } }),
       "thread/name/set": (params) => this.#nameThread(params),
+      ...archiveMethods({
+        ...this.#deps,
+        threads: this.#threads,
+        active: this.#active,
+        stored: (threadId) => this.#stored(threadId),
+      }),
       "thread/compact/start": (params) => this.#compact(params),
       "thread/backgroundTerminals/list": (params) => this.#listTerminals(params),
       "thread/backgroundTerminals/clean": (params) => this.#cleanTerminals(params),
@@ -104,6 +112,7 @@ export class Server {
       createdAt: Math.floor(Date.now() / 1000),
     };
     const thread = new Thread(this.#wire, this.#deps.store, meta);
+    thread.commandVariables = readCommandVariables(params);
     this.#threads.set(thread.id, thread);
     const started = { thread: thread.view() };
     return { result: thread.sessionView(), after: () => this.#wire.notify("thread/started", started) };
@@ -121,6 +130,7 @@ export class Server {
       ...(approvalPolicy === null ? {} : { approvalPolicy }),
       ...(cwd === null ? {} : { cwd }),
     });
+    thread.commandVariables = { ...thread.commandVariables, ...readCommandVariables(params) };
     const full = params["excludeTurns"] !== true;
     if (full) {
       const summary = "Full-history hydration is deprecated for paginated threads; use `excludeTurns: true`.";
@@ -136,12 +146,17 @@ export class Server {
   }
 
   #load(threadId: string): Thread {
-    const stored = this.#deps.store.read(threadId);
+    const thread = this.#stored(threadId);
     this.#deps.store.acquire(threadId);
+    this.#threads.set(threadId, thread);
+    return thread;
+  }
+
+  #stored(threadId: string): Thread {
+    const stored = this.#deps.store.read(threadId);
     const meta = { ...stored.meta, sandbox: resumedSandbox(stored.meta.sandbox) };
     const thread = new Thread(this.#wire, this.#deps.store, meta);
     thread.restore(stored.turns, stored.usage);
-    this.#threads.set(threadId, thread);
     return thread;
   }
 
@@ -208,7 +223,7 @@ export class Server {
   }
 
   #cleanTerminals(params: Params): Reply {
-    this.#deps.commands.clean(this.#loaded(params).id);
+    void this.#deps.commands.clean(this.#loaded(params).id);
     return { result: {} };
   }
 
@@ -229,7 +244,8 @@ export class Server {
     const plan = behaviour.plan(thread.id, thread.meta, turn.prompt);
     this.#active.set(thread.id, turn);
     if (thread.meta.ticket === null) thread.update({ ticket: plan.words.ticket });
-    const actions = new Actions({ turn, wire: this.#wire, env: commandEnvironment(plan), ...this.#deps });
+    const env = { ...thread.commandVariables, ...commandEnvironment(plan) };
+    const actions = new Actions({ turn, wire: this.#wire, env, ...this.#deps });
     return { result: { turn: turn.view() }, after: () => this.#run(turn, () => plan.perform(actions)) };
   }
 
@@ -249,7 +265,8 @@ export class Server {
   #run(turn: Turn, work: () => Promise<void>, compaction = false): void {
     this.#active.set(turn.thread.id, turn);
     setImmediate(() => {
-      void this.#runToEnd(turn, work, compaction);
+      // Its thread may have been archived meanwhile.
+      if (this.#active.get(turn.thread.id) === turn) void this.#runToEnd(turn, work, compaction);
     });
   }
 

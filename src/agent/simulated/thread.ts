@@ -5,7 +5,7 @@ import type { Item, RolloutStore, ThreadMeta, TurnError, TurnRecord, TurnStatus 
 import { CONTEXT_WINDOW, NO_USAGE, type ThreadUsage } from "./usage.ts";
 import type { Wire } from "./wire.ts";
 
-type ThreadStatus = "idle" | "active" | "systemError";
+type ThreadStatus = "idle" | "active" | "systemError" | "notLoaded";
 
 /** A thread that this process has loaded. */
 export class Thread {
@@ -16,6 +16,8 @@ export class Thread {
   #status: ThreadStatus = "idle";
   #usage: ThreadUsage = NO_USAGE;
   #usageTurnId: string | null = null;
+  /** Variables of its commands, which the client set for this process's time (`shell_environment_policy.set`). */
+  commandVariables: Readonly<Record<string, string>> = {};
   /** Model responses so far; invented token figures grow with it. */
   responses = 0;
 
@@ -60,6 +62,11 @@ export class Thread {
   update(change: Partial<ThreadMeta>): void {
     this.#meta = { ...this.#meta, ...change };
     if (this.materialized) this.#store.append(this.id, { fact: "thread", meta: this.#meta });
+  }
+
+  /** Writes a thread down that has no file yet: what is archived has one, turns or not (measured). */
+  keep(): void {
+    if (!this.#store.exists(this.id)) this.#store.append(this.id, { fact: "thread", meta: this.#meta });
   }
 
   beginTurn(turnId: string, startedAtMs: number): void {
@@ -166,6 +173,11 @@ export class Thread {
       daybreakEnabled: null,
       turns,
     };
+  }
+
+  /** The `thread` object of one that no process has loaded. */
+  unloadedView(): Readonly<Record<string, unknown>> {
+    return { ...this.view(), environments: null, status: { type: "notLoaded" } };
   }
 
   /** The result of thread/start and thread/resume. */
