@@ -1,4 +1,4 @@
-/** The package as users get it: compiled from the sources that are here now, into a temporary folder. */
+/** The package as users get it: built from the sources that are here now, into a temporary folder. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,8 +14,8 @@ export function builtPackage(): string {
   if (built !== null) return built;
   const dir = mkdtempSync(join(realpathSync(tmpdir()), "symphony-package-"));
   process.once("exit", () => rmSync(dir, { recursive: true, force: true }));
-  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["-p", join(ROOT, "tsconfig.build.json"), "--outDir", join(dir, "dist")], { stdio: "inherit" });
+  const build = join(ROOT, "scripts", "build-package.ts");
+  execFileSync(process.execPath, [build, join(dir, "dist")], { stdio: "inherit" });
   for (const name of ["package.json", "migrations"]) cpSync(join(ROOT, name), join(dir, name), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
   built = dir;

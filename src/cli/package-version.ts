@@ -1,9 +1,10 @@
 /** Which version of the program this is. */
 import { readFileSync } from "node:fs";
+import { packageFile } from "../lib/package-file.ts";
 
-/** The package's own version; package.json lies two levels up from the source and from the build. */
+/** The package's own version. */
 export function packageVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
+  const manifest: unknown = JSON.parse(readFileSync(packageFile("package.json"), "utf8"));
   const isObject = typeof manifest === "object" && manifest !== null;
   if (isObject && "version" in manifest && typeof manifest.version === "string") return manifest.version;
   throw new Error("package.json has no version: the installation is broken");

@@ -1,12 +1,13 @@
 /** The dashboard's files at `/` and `/assets/`: compiled ones from the package, libraries from where they are installed. Read when first asked for. */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Context, Hono } from "hono";
+import { packageFile } from "../lib/package-file.ts";
 import { apiError } from "./envelope.ts";
 
-/** Made by `npm run build:dashboard`, which the install runs; the same place from source and from the package, since both lie two folders deep. */
-const COMPILED = new URL("../../dist/dashboard/", import.meta.url);
+/** Made by `npm run build:dashboard`, which the install runs, in a checkout as in the package. */
+const COMPILED = pathToFileURL(packageFile("dist/dashboard/"));
 
 const ASSETS = "/assets/";
 

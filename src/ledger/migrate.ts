@@ -3,9 +3,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Database } from "better-sqlite3";
 import { AppError } from "../domain/errors.ts";
+import { packageFile } from "../lib/package-file.ts";
 
 /** Beside src/ and dist/ alike: both are two levels above this file. */
-const DIRECTORY = join(import.meta.dirname, "..", "..", "migrations");
+const DIRECTORY = packageFile("migrations");
 
 /** One numbered file; its number is the schema version that it leads to. */
 interface Migration {

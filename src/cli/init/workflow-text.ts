@@ -1,6 +1,7 @@
 /** Makes a WORKFLOW.md of one of the files that ship with the product: what a person chose takes the place of what the file marks CHANGE. */
 import { readFileSync } from "node:fs";
 import { AppError } from "../../domain/errors.ts";
+import { packageFile } from "../../lib/package-file.ts";
 
 /** What a WORKFLOW.md needs to know. */
 export type Choice =
@@ -64,7 +65,6 @@ function changed(text: string, placeholder: string, value: string): string {
     .join("\n");
 }
 
-/** A file of the package; it lies three levels up from the source and from the build. */
 function shipped(name: string): string {
-  return readFileSync(new URL(`../../../${name}`, import.meta.url), "utf8");
+  return readFileSync(packageFile(name), "utf8");
 }
