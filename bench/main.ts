@@ -9,6 +9,7 @@ import { ledgerQueries } from "./ledger-queries.ts";
 import { ledgerWrites } from "./ledger-writes.ts";
 import { linearBudget } from "./linear-budget.ts";
 import { restart } from "./restart.ts";
+import { shared } from "./shared.ts";
 import { soak } from "./soak.ts";
 import { startup } from "./startup.ts";
 import { tick } from "./tick.ts";
@@ -25,6 +26,7 @@ const BENCHES: readonly Bench[] = [
   restart,
   soak,
   dispatch,
+  shared,
 ];
 
 function list(): string {

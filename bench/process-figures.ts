@@ -29,6 +29,11 @@ function threadWakeUps(pid: number): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
+/** Memory that a process has to itself, and its part of what it shares with others, MB. Throws as {@link processFigures} does. */
+export function proportionalMb(pid: number): number {
+  return field(readFileSync(`/proc/${pid}/smaps_rollup`, "utf8"), "Pss") / 1024;
+}
+
 /** Throws when the process is gone, or the system isn't Linux. */
 export function processFigures(pid: number): ProcessFigures {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

@@ -15,11 +15,18 @@ const run = promisify(execFile);
 const projectRoot = fileURLToPath(new URL("../../", import.meta.url));
 const cache = join(projectRoot, ".cache", `codex-${CODEX_VERSION}`);
 
+const binary = join(cache, "node_modules", ".bin", "codex");
+const done = join(cache, "installed");
+
+/** Path of the `codex` command; null when it was never installed. */
+export function installedCodex(): string | null {
+  return existsSync(done) && existsSync(binary) ? binary : null;
+}
+
 /** Path of the `codex` command; the first call ever downloads it (about 424 MB unpacked). */
 export async function installCodex(): Promise<string> {
-  const binary = join(cache, "node_modules", ".bin", "codex");
-  const done = join(cache, "installed");
-  if (existsSync(done) && existsSync(binary)) return binary;
+  const installed = installedCodex();
+  if (installed !== null) return installed;
   await mkdir(cache, { recursive: true });
   // A package of its own, so that npm doesn't look upwards and take the project's.
   await writeFile(join(cache, "package.json"), `{ "private": true }\n`);
