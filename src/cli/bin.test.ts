@@ -1,10 +1,11 @@
 /** What a wrong Node or a closed pipe looks like from outside: real processes. */
-import { execFile, spawn } from "node:child_process";
+import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
+import { makeTempDir } from "../../test/support/temp-dir.ts";
 
 const BIN = resolve(import.meta.dirname, "bin.ts");
 const CHECK = resolve(import.meta.dirname, "../../scripts/node-check.mjs");
@@ -52,4 +53,16 @@ test("a reader that goes away is no crash", async () => {
   child.stdout.destroy();
   const [stderr, [code, signal]] = await Promise.all([text(child.stderr), once(child, "exit")]);
   expect({ stderr, code, signal }).toEqual({ stderr: "", code: 0, signal: null });
+});
+
+test("what was compiled is kept for the next start", async () => {
+  await using home = await makeTempDir();
+  const {
+    NODE_COMPILE_CACHE: _theirs,
+    NODE_DISABLE_COMPILE_CACHE: _off,
+    XDG_STATE_HOME: _states,
+    ...env
+  } = process.env;
+  execFileSync(process.execPath, [BIN, "--version"], { env: { ...env, HOME: home.path } });
+  expect(readdirSync(join(home.path, ".local/state/symphony/compiled"))).not.toEqual([]);
 });

@@ -16,6 +16,7 @@ async function run(): Promise<void> {
   }
   // A reader that goes away (`symphony runs | head -1`) ends what it reads, not the process.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  (await import("./compile-cache.ts")).keepCompiled();
   const { main } = await import("./main.ts");
   process.exitCode = await main(process.argv.slice(2));
 }
