@@ -16,11 +16,12 @@ async function run(): Promise<void> {
   }
   // A reader that goes away (`symphony runs | head -1`) ends what it reads, not the process.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
-  (await import("./compile-cache.ts")).keepCompiled();
   // V8's young generation grows to 64 MB for what lives a moment, and a process at work keeps it; unless it grows, it works as quickly in
-  // 2 MB. The factor is read at each growth, so it holds from here on, and no command line of Node's is needed.
+  // 2 MB. The factor is read at each growth, so it holds from here on; it comes first because compiled code is kept for the
+  // flags that it was compiled with.
   const { setFlagsFromString } = await import("node:v8");
   setFlagsFromString("--semi-space-growth-factor=1");
+  (await import("./compile-cache.ts")).keepCompiled();
   const { main } = await import("./main.ts");
   process.exitCode = await main(process.argv.slice(2));
 }
