@@ -19,12 +19,13 @@ const openApiRoute: Route = get({
   path: "/api/v1/openapi.json",
   summary: "This document",
   answer: z.looseObject({ openapi: z.string() }),
-  handle: () => document,
+  handle: () => (document ??= openApiDocument(ROUTES)),
 });
 
 /** In the order in which they are asked: the bare identifier takes what is left. */
 const ROUTES: readonly Route[] = [...readRoutes, ...controlRoutes, streamRoute, openApiRoute, bareIssueRoute];
-const document = openApiDocument(ROUTES);
+/** Made when it is first asked for, which most daemons never see. */
+let document: ReturnType<typeof openApiDocument> | null = null;
 
 /** Adds the routes to an app that may have guards already. */
 export function addRoutes(app: Hono, view: DaemonView, log: Log): Hono {

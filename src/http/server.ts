@@ -1,16 +1,16 @@
 /** The API's listeners: always a Unix socket in the state directory, and TCP where a port is set. */
 import { chmod, rm } from "node:fs/promises";
 import type { Server } from "node:http";
-import { createAdaptorServer } from "@hono/node-server";
-import { Hono } from "hono";
 import type { Log } from "../lib/log.ts";
 import type { Service } from "../lib/service.ts";
-import { addRoutes } from "./api.ts";
 import { listenFailure } from "./listen-failure.ts";
-import { guardTcp } from "./security.ts";
+import { onDemand, type Answer } from "./on-demand.ts";
 import { makeSocketFolder } from "./socket-path.ts";
 import type { DaemonView } from "./view.ts";
-import { addWebhook, type WebhookRoute } from "./webhook.ts";
+import type { WebhookRoute } from "./webhook.ts";
+
+/** Importing it would load every export, and with WebSocket and its like all of fetch: 80 ms and 12 MB at each start. */
+const http = process.getBuiltinModule("node:http");
 
 export interface ApiServerOptions {
   readonly view: DaemonView;
@@ -59,14 +59,11 @@ export class ApiServer implements Service {
     await makeSocketFolder(socketPath);
     // The lock is ours, so a socket file that is there was left by a daemon that died.
     await rm(socketPath, { force: true });
-    await this.#listen(addRoutes(new Hono(), view, log), { path: socketPath });
+    await this.#listen(async () => (await import("./app.ts")).answerSocket(view, log), { path: socketPath });
     await chmod(socketPath, 0o600);
     if (tcp === null) return;
-    const open = new Hono();
-    // Before the guard: a delivery comes from outside, has no token, and is known by its signature.
-    if (webhook !== null) addWebhook(open, webhook, log);
-    const guarded = open.use(guardTcp(tcp));
-    const server = await this.#listen(addRoutes(guarded, view, log), { host: tcp.host, port: tcp.port });
+    const load = async () => (await import("./app.ts")).answerTcp(view, log, tcp, webhook);
+    const server = await this.#listen(load, { host: tcp.host, port: tcp.port });
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : tcp.port;
     this.#url = `http://${tcp.host.includes(":") ? `[${tcp.host}]` : tcp.host}:${port}`;
@@ -78,8 +75,12 @@ export class ApiServer implements Service {
     await rm(this.#options.socketPath, { force: true });
   }
 
-  async #listen(app: Hono, address: { path: string } | { host: string; port: number }): Promise<Server> {
-    const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  async #listen(
+    load: () => Promise<Answer>,
+    address: { path: string } | { host: string; port: number },
+  ): Promise<Server> {
+    const onFailure = (error: unknown) => this.#options.log.error({ err: error }, "the API can't be loaded");
+    const server = http.createServer(onDemand(load, onFailure));
     const ready = Promise.withResolvers<void>();
     server.once("error", ready.reject);
     server.listen(address, ready.resolve);
