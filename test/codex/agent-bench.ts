@@ -1,6 +1,6 @@
 /** The backend with a real codex binary and a model server of its own, and what a test of one session needs around it. */
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { createCodexBackend } from "../../src/agent/codex/backend.ts";
 import type { AgentBackend, AgentSession, SessionRequest, TurnEnd, TurnRequest } from "../../src/agent/port.ts";
 import type { ApprovalPolicy, CodexSettings, Settings } from "../../src/domain/settings.ts";
@@ -32,7 +32,7 @@ export class AgentBench implements AsyncDisposable {
   readonly #dispose: () => Promise<void>;
 
   private constructor(
-    parts: Omit<AgentBench, "recorder" | "open" | "turn" | typeof Symbol.asyncDispose>,
+    parts: Omit<AgentBench, "recorder" | "makeWorkspace" | "open" | "turn" | typeof Symbol.asyncDispose>,
     dispose: () => Promise<void>,
   ) {
     this.dir = parts.dir;
@@ -66,13 +66,26 @@ export class AgentBench implements AsyncDisposable {
     });
   }
 
+  get #root(): string {
+    return dirname(this.work);
+  }
+
+  /** A workspace beside the usual one. */
+  async makeWorkspace(name: string): Promise<string> {
+    const path = join(this.#root, name);
+    await mkdir(path);
+    return path;
+  }
+
   /** A session in the workspace. */
   open(
     codex: Partial<CodexSettings> = {},
     rest: Partial<Settings> = {},
     overrides: Partial<SessionRequest> = {},
   ): Promise<AgentSession> {
-    const settings = makeSettings({ codex: { command: this.command, ...codex }, rest });
+    // Where a shared process is started.
+    const place = codex.process === "shared" ? { workspace: { ...makeSettings().workspace, root: this.#root } } : {};
+    const settings = makeSettings({ codex: { command: this.command, ...codex }, rest: { ...place, ...rest } });
     return this.backend.open(sessionRequest(this.recorder, { settings, workspacePath: this.work, ...overrides }));
   }
 

@@ -29,68 +29,72 @@ const MODEL: readonly ModelReply[] = [
   say("Moved to Done.", tokens(5)),
 ];
 
-test("a local-board ticket is worked on, continued on the same thread, moved to Done and cleaned up", async () => {
-  const lastWord = Promise.withResolvers<void>();
-  const model = await startResponsesServer(async ({ index }) => {
-    // The last answer of the turn that moves the ticket comes only when the daemon knows that the ticket is done.
-    if (index === MODEL.length - 1) await lastWord.promise;
-    return MODEL[index] ?? say("nothing is left to do");
-  });
-  await using bench = await DaemonBench.make(model);
-  try {
-    const board = join(bench.dir, "board");
-    const kept = join(bench.dir, "kept.txt");
-    await mkdir(board);
-    await writeFile(join(board, "HOME-1.md"), TICKET);
-    bench.env["KEPT"] = kept;
-    await bench.writeWorkflow(
-      {
-        tracker: { kind: "local", provider: { path: board } },
-        hooks: { before_remove: 'cp greeting.txt "$KEPT"' },
-      },
-      "Ticket {{ issue.identifier }}: {{ issue.title }}\n\n{{ issue.description }}",
-    );
-    await bench.start();
-    await until("the model is asked for its last word", () => model.requests.length === MODEL.length);
-    await until("the daemon has seen that the ticket is done", async () => {
-      const { running } = await bench.state();
-      return Array.isArray(running) && running.some((row) => isRecord(row) && row["state"] === "Done");
+test.each(["per_run", "shared"])(
+  "a local-board ticket is worked on, continued on the same thread, moved to Done and cleaned up, codex.process: %s",
+  async (process) => {
+    const lastWord = Promise.withResolvers<void>();
+    const model = await startResponsesServer(async ({ index }) => {
+      // The last answer of the turn that moves the ticket comes only when the daemon knows that the ticket is done.
+      if (index === MODEL.length - 1) await lastWord.promise;
+      return MODEL[index] ?? say("nothing is left to do");
     });
-    lastWord.resolve();
-    const [run] = await bench.endedRuns("HOME-1");
-    expect(run).toMatchObject({ outcome: "succeeded", turns: 2, attempt: null, error: null });
+    await using bench = await DaemonBench.make(model);
+    try {
+      const board = join(bench.dir, "board");
+      const kept = join(bench.dir, "kept.txt");
+      await mkdir(board);
+      await writeFile(join(board, "HOME-1.md"), TICKET);
+      bench.env["KEPT"] = kept;
+      await bench.writeWorkflow(
+        {
+          tracker: { kind: "local", provider: { path: board } },
+          hooks: { before_remove: 'cp greeting.txt "$KEPT"' },
+          codex: { process },
+        },
+        "Ticket {{ issue.identifier }}: {{ issue.title }}\n\n{{ issue.description }}",
+      );
+      await bench.start();
+      await until("the model is asked for its last word", () => model.requests.length === MODEL.length);
+      await until("the daemon has seen that the ticket is done", async () => {
+        const { running } = await bench.state();
+        return Array.isArray(running) && running.some((row) => isRecord(row) && row["state"] === "Done");
+      });
+      lastWord.resolve();
+      const [run] = await bench.endedRuns("HOME-1");
+      expect(run).toMatchObject({ outcome: "succeeded", turns: 2, attempt: null, error: null });
 
-    await until("the workspace is removed", async () => (await bench.workspaceNames()).length === 0);
-    expect(await readFile(kept, "utf8")).toBe("good morning\n");
-    const ticket = await readFile(join(board, "HOME-1.md"), "utf8");
-    expect(ticket).toContain("state: Done");
-    expect(ticket).toContain("Wrote the greeting.");
+      await until("the workspace is removed", async () => (await bench.workspaceNames()).length === 0);
+      expect(await readFile(kept, "utf8")).toBe("good morning\n");
+      const ticket = await readFile(join(board, "HOME-1.md"), "utf8");
+      expect(ticket).toContain("state: Done");
+      expect(ticket).toContain("Wrote the greeting.");
 
-    // One thread: the continuation's requests hold the whole conversation, and its prompt doesn't repeat the ticket's.
-    const [first, , , fourth] = model.requests;
-    expect(first?.lastUserText).toContain("Put one friendly line into greeting.txt.");
-    expect(fourth?.text).toContain("The file is written; the ticket still has to be moved.");
-    expect(fourth?.lastUserText).not.toContain("Put one friendly line into greeting.txt.");
-    expect(model.requests).toHaveLength(MODEL.length);
+      // One thread: the continuation's requests hold the whole conversation, and its prompt doesn't repeat the ticket's.
+      const [first, , , fourth] = model.requests;
+      expect(first?.lastUserText).toContain("Put one friendly line into greeting.txt.");
+      expect(fourth?.text).toContain("The file is written; the ticket still has to be moved.");
+      expect(fourth?.lastUserText).not.toContain("Put one friendly line into greeting.txt.");
+      expect(model.requests).toHaveLength(MODEL.length);
 
-    const { input, cachedInput, output, reasoning } = model.reported;
-    expect(run?.tokens).toMatchObject({ input, cached_input: cachedInput, output, reasoning, total: input + output });
-    const usage = await bench.ask("usage");
-    expect(isRecord(usage) && usage["total"]).toMatchObject({
-      runs: 1,
-      turns: 2,
-      input_tokens: input,
-      cached_input_tokens: cachedInput,
-      output_tokens: output,
-      reasoning_tokens: reasoning,
-      total_tokens: input + output,
-    });
-    expect(await bench.stop()).toBe(0);
-  } finally {
-    lastWord.resolve();
-    await model.close();
-  }
-});
+      const { input, cachedInput, output, reasoning } = model.reported;
+      expect(run?.tokens).toMatchObject({ input, cached_input: cachedInput, output, reasoning, total: input + output });
+      const usage = await bench.ask("usage");
+      expect(isRecord(usage) && usage["total"]).toMatchObject({
+        runs: 1,
+        turns: 2,
+        input_tokens: input,
+        cached_input_tokens: cachedInput,
+        output_tokens: output,
+        reasoning_tokens: reasoning,
+        total_tokens: input + output,
+      });
+      expect(await bench.stop()).toBe(0);
+    } finally {
+      lastWord.resolve();
+      await model.close();
+    }
+  },
+);
 
 test("a turn that fails is a failed run with backoff, and another ticket still finishes", async () => {
   const model = await startResponsesServer(({ text, outputs }) => {
