@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runProgram } from "../support/program.ts";
 import { until } from "../support/until.ts";
 import { COMMENT, MOVE_TO_DONE, run, stateOf, ticketText, writeBoard } from "./board.ts";
 import { makeSurroundings, processesBelow, type Ending, type Surroundings } from "./command-line.ts";
@@ -76,18 +77,18 @@ interface Usage {
 }
 
 /** The one JSON value that a command printed, and nothing else. */
-function answer({ code, stdout, stderr }: Ending): unknown {
+function answer({ code, stdout, stderr }: Pick<Ending, "code" | "stdout" | "stderr">): unknown {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^[^\n]+\n$/);
   return JSON.parse(stdout);
 }
 
 async function runsOf(user: Surroundings, ...args: readonly string[]): Promise<readonly RunRow[]> {
-  return answer(await user.run(["runs", "--json", ...args])) as readonly RunRow[];
+  return answer(await runProgram(user, ["runs", "--json", ...args])) as readonly RunRow[];
 }
 
 async function usageOf(user: Surroundings, ...args: readonly string[]): Promise<Usage> {
-  return answer(await user.run(["usage", "--json", ...args])) as Usage;
+  return answer(await runProgram(user, ["usage", "--json", ...args])) as Usage;
 }
 
 test.concurrent(
@@ -111,7 +112,7 @@ test.concurrent(
       return names.filter((name) => name.startsWith("ONE")).join() === "ONE-3";
     });
 
-    const during = await runsOf(user);
+    const during = answer(await user.run(["runs", "--json"])) as readonly RunRow[];
     expect(Object.keys(during[0] ?? {}).toSorted()).toEqual(RUN_KEYS);
     expect(during.find((row) => row.issue_identifier === "ONE-3")).toMatchObject({
       outcome: null,
