@@ -179,6 +179,10 @@ describe("a shared process", () => {
     for (const error of await whileTimePasses(my, Promise.all(starts))) {
       expect(error).toMatchObject({ failure: { kind: "failed", message: expect.stringContaining("initialize") } });
     }
+    // Nothing waits for a process that never was.
+    expect(my.clock.armedCount()).toBe(0);
+    my.server.on("initialize", () => ({ result: { userAgent: "symphony/0.171.0 (test)" } }));
+    expect((await join(my)).session.agentVersion).toBe("0.171.0");
   });
 
   it("is gone when the backend is closed", async () => {

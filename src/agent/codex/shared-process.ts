@@ -52,7 +52,10 @@ export class SharedProcess {
     this.#startedAt = deps.clock.now();
     this.#launched = this.#launch();
     // Whoever joined is told.
-    this.#launched.catch(() => options.ended(this));
+    this.#launched.catch(() => {
+      this.#retired = true;
+      options.ended(this);
+    });
   }
 
   get hasRoom(): boolean {
