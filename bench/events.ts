@@ -23,7 +23,7 @@ import { loadNote, median, rounded } from "./figures.ts";
 
 /** What a pipe hands over at once. */
 const CHUNK_BYTES = 65_536;
-const REPEATS = 3;
+const REPEATS = 5;
 const MB = 1_000_000;
 /** What the bare insert keeps of a line, and how many it commits together: as the ledger does. */
 const KEPT_CHARS = 16_000;

@@ -67,8 +67,8 @@ export class Router {
   /** Output came, or something opened or closed. */
   noteLife(): void {
     const { clock, work, turns, alive } = this.#deps;
-    turns.noteLife();
     const now = clock.now();
+    turns.noteLife(now);
     const open = work.count;
     if (open === this.#toldOpen && now - this.#toldAt < LIFE_INTERVAL_MS) return;
     this.#toldAt = now;

@@ -90,8 +90,8 @@ export class Turns {
   }
 
   /** The agent said something about the running turn. */
-  noteLife(): void {
-    if (this.#active !== null) this.#active.lastLifeAt = this.#deps.clock.now();
+  noteLife(at: number): void {
+    if (this.#active !== null) this.#active.lastLifeAt = at;
   }
 
   /** A notice about the session's own thread. */
