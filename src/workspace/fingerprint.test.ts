@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 
 import { ManualClock } from "../../test/support/manual-clock.ts";
 import { makeTempDir, type TempDir } from "../../test/support/temp-dir.ts";
@@ -47,12 +47,23 @@ const put = (name: string, text: string): Promise<void> => writeFile(join(tree, 
 const look = (): Promise<Fingerprint> => readFingerprint(tree, { clock: systemClock, searchPath });
 
 describe("the fingerprint of a repository", () => {
-  beforeEach(async () => {
-    git("init", "-q");
+  let template: TempDir;
+
+  // Made once, and copied for each test.
+  beforeAll(async () => {
+    template = await makeTempDir();
+    tree = template.path;
+    git("init", "-q", "--template=");
     await put("a.txt", "one\n");
     await put(".gitignore", "ignored\n");
     git("add", ".");
     git("commit", "-q", "-m", "first");
+  });
+  afterAll(() => template.dispose());
+  beforeEach(async () => {
+    await cp(template.path, tree, { recursive: true });
+    // So that the index knows the copies as it knew the files: an edit has to be found although git believes what it knows.
+    git("update-index", "-q", "--refresh");
   });
 
   it("holds HEAD, and stays the same while nothing changes", async () => {
