@@ -41,6 +41,24 @@ describe("known values", () => {
     );
   });
 
+  test("leave no piece of twelve characters and more where a text was cut", () => {
+    const secret = "lin_api_0123456789abcdefghij";
+    const redactor = new Redactor([secret]);
+    fc.assert(
+      fc.property(fc.integer({ min: 12, max: secret.length }), fc.string(), (length, around) => {
+        const head = redactor.text(`${around} ${secret.slice(0, length)}`);
+        const tail = redactor.text(`…${secret.slice(-length)} ${around}`);
+        return head.endsWith(" [redacted]") && tail.startsWith("…[redacted] ");
+      }),
+    );
+    expect(redactor.text("the key begins with lin_api_0, and lin_api_9876543210 is another")).toContain(
+      "lin_api_9876543210",
+    );
+    expect(
+      redactor.text(`${secret.slice(0, 20)}${secret.slice(0, 20)}, ${secret.slice(-14)}${secret.slice(-14)}`),
+    ).toBe("[redacted][redacted], [redacted][redacted]");
+  });
+
   test("are taken out of nested data, whose shape stays", () => {
     const redactor = new Redactor(["s3cr3t-value"]);
     const data = { list: ["x s3cr3t-value", 1, null, true], deep: { deeper: { text: "s3cr3t-value" } } };

@@ -5,6 +5,9 @@ const MARK = "[redacted]";
 /** A shorter value is no secret, and taking it out would blot out ordinary words. */
 const MIN_SECRET_CHARS = 4;
 
+/** So much of a longer value's beginning or end is taken out as well: texts are cut to a length, and a cut can fall into a value. */
+const PART_CHARS = 12;
+
 /** Names of fields whose value is a credential whatever it looks like. */
 const SECRET_KEY =
   /^(?:(?:proxy-)?authorization|(?:set-)?cookie|(?:x-)?api[-_]?key|(?:access|refresh|auth|bearer)?[-_]?token|(?:client[-_]?)?secret|passwd|password)$/i;
@@ -26,6 +29,31 @@ function writtenForms(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), inJson, inQuotedJson];
 }
 
+/** Takes out every piece of `form` that begins with its first characters. */
+function withoutBeginnings(text: string, form: string): string {
+  const head = form.slice(0, PART_CHARS);
+  let clean = text;
+  for (let at = clean.indexOf(head); at >= 0; at = clean.indexOf(head, at + MARK.length)) {
+    let end = at + PART_CHARS;
+    while (end < clean.length && clean[end] === form[end - at]) end += 1;
+    clean = clean.slice(0, at) + MARK + clean.slice(end);
+  }
+  return clean;
+}
+
+/** Takes out every piece of `form` that ends with its last characters. */
+function withoutEnds(text: string, form: string): string {
+  const tail = form.slice(-PART_CHARS);
+  let clean = text;
+  for (let at = clean.indexOf(tail); at >= 0; at = clean.indexOf(tail, at)) {
+    let begin = at;
+    while (begin > 0 && clean[begin - 1] === form[form.length - PART_CHARS - (at - begin) - 1]) begin -= 1;
+    clean = clean.slice(0, begin) + MARK + clean.slice(at + PART_CHARS);
+    at = begin + MARK.length;
+  }
+  return clean;
+}
+
 /** Knows the secret values of one daemon. */
 export class Redactor {
   /** Longest first, so that a secret that is part of another doesn't leave the rest of that one standing. */
@@ -44,7 +72,10 @@ export class Redactor {
   /** The text without known secrets, credentials in addresses, authorization headers and well-known key shapes. */
   text(text: string): string {
     let clean = text;
-    for (const form of this.#forms) clean = clean.replaceAll(form, MARK);
+    for (const form of this.#forms) {
+      clean = clean.replaceAll(form, MARK);
+      if (form.length > PART_CHARS) clean = withoutEnds(withoutBeginnings(clean, form), form);
+    }
     for (const shape of SECRET_SHAPES) clean = clean.replace(shape, `$1${MARK}`);
     return clean;
   }
