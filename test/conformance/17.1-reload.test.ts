@@ -1,6 +1,4 @@
 /** Section 17.1, reload: a running daemon follows its file. */
-import { appendFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { TestDaemon } from "../support/test-daemon.ts";
 
@@ -43,8 +41,7 @@ describe("17.1", () => {
     expect(others).toEqual([]);
     await my.until("polls go on", ({ tracker }) => (tracker.last_ok_at ?? "") > (broken.tracker.last_ok_at ?? ""));
 
-    await my.writeWorkflow({ tracker: LOCAL });
-    await appendFile(join(my.dir, "WORKFLOW.md"), "Mended.\n");
+    await my.writeWorkflow({ tracker: LOCAL }, "Work on {{ issue.identifier }}, mended.");
     const mended = await my.until("it is mended", (now) => now.workflow.last_error === null && now);
     expect(mended.paused).toEqual([]);
     expect(mended.workflow.revision).not.toBe(before.workflow.revision);
