@@ -122,11 +122,12 @@ function runsOf(runs: readonly RunRow[], ticket: string): readonly RunRow[] {
   return runs.filter((run) => run.ticket === ticket);
 }
 
-/** A thread that has begun a turn can be resumed, whatever happened to its agent. */
+/** A thread that has begun a turn can be resumed, whatever happened to its agent; one whose agent was killed right before that has no file. */
 function checkThreads({ world, ledger, restored }: Evidence): Loss[] {
   if (restored) return [];
+  const kept = new Set(allThreads(world));
   return world.plan.tickets.flatMap(({ id }): Loss[] => {
-    const begun = runsOf(ledger.runs, id).filter((run) => run.begun > 0);
+    const begun = runsOf(ledger.runs, id).filter((run) => run.begun > 0 && kept.has(run.thread_id ?? ""));
     const threads = [...new Set(begun.map((run) => run.thread_id))];
     return threads.length <= 1 ? [] : [{ kind: "thread", text: `${id} had threads ${threads.join(", ")}` }];
   });
