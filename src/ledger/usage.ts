@@ -69,9 +69,6 @@ function growthSql(key: "issue_id" | "day"): string {
     FROM token_usage GROUP BY ${key}, model`;
 }
 
-/** Compares keys as people order them, A-2 before A-10. Made once: making it costs more than using it. */
-const byKey = new Intl.Collator("en", { numeric: true });
-
 /** Sums in the making; time is kept in milliseconds until the end, so that rounding doesn't add up. */
 interface Tally {
   runs: number;
@@ -101,9 +98,11 @@ class Tallies {
   }
 
   rows(prices: Prices): readonly UsageRow[] {
+    // As people order them, A-2 before A-10.
+    const order = new Intl.Collator("en", { numeric: true });
     return [...this.#byKey]
       .map(([key, tally]) => ({ key, ...toSums(tally, prices) }))
-      .toSorted((a, b) => byKey.compare(a.key, b.key));
+      .toSorted((a, b) => order.compare(a.key, b.key));
   }
 }
 

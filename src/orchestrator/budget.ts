@@ -18,22 +18,27 @@ export function budgetedTokens(spent: Spent): number {
   return spent.reduce((sum, { tokens }) => sum + uncachedInput(tokens) + tokens.output, 0);
 }
 
-const counts = new Intl.NumberFormat("en-US");
-const dollars = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+function count(tokens: number): string {
+  return tokens.toLocaleString("en-US");
+}
+
+function dollars(usd: number): string {
+  return usd.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 6 });
+}
 
 /** Null: within the limit, or there is none. Reaching a limit spends it. */
 function tokensOver(key: string, limit: number | null, spent: Spent): string | null {
   if (limit === null) return null;
   const used = budgetedTokens(spent);
   if (used < limit) return null;
-  return `budget.${key} is spent: ${counts.format(used)} of ${counts.format(limit)} tokens (uncached input and output)`;
+  return `budget.${key} is spent: ${count(used)} of ${count(limit)} tokens (uncached input and output)`;
 }
 
 /** As {@link tokensOver}. What has no price counts nothing; {@link unpricedModels} names it. */
 function dollarsOver(key: string, limit: number | null, spent: Spent, budget: BudgetSettings): string | null {
   if (limit === null || Object.keys(budget.prices).length === 0) return null;
   const { usd } = costOfAll(spent, budget.prices);
-  return usd < limit ? null : `budget.${key} is spent: $${dollars.format(usd)} of $${dollars.format(limit)}`;
+  return usd < limit ? null : `budget.${key} is spent: $${dollars(usd)} of $${dollars(limit)}`;
 }
 
 /** The budget that a run has spent, with its numbers, or null. `issue` includes what the run has spent. */
